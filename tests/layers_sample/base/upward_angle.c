@@ -1,0 +1,2 @@
+/* The same, between angle brackets. */
+#include <node/good.h>

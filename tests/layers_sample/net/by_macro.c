@@ -1,0 +1,2 @@
+#define HEADER "node/good.h"
+#include HEADER
