@@ -1,0 +1,63 @@
+/* limits.h - Every limit of meshlog, in one place.
+ *
+ * Each is tested at n-1, n and n+1 (tests/unit/test_limits.c). A limit that
+ * decides whether an op is accepted is part of the protocol and may never be
+ * changed; those are marked P. The others are this implementation's. */
+#ifndef BASE_LIMITS_H
+#define BASE_LIMITS_H
+
+#define KIB(n) ((n) * 1024u)
+#define MIB(n) ((n) * 1024u * 1024u)
+#define GIB(n) ((n) * 1024ull * 1024ull * 1024ull)
+
+/* Ops (spec/op.md). */
+#define LIMIT_HEADER KIB(4)            /* P  bytes of a header, in every version */
+#define LIMIT_HEADER_FIELDS 64u        /* P  fields of a header, in every version */
+#define LIMIT_PREV 8u                  /* P  ops that one op may follow */
+#define LIMIT_DEPS 32u                 /* P  dependencies of one op */
+#define LIMIT_PAYLOAD KIB(64)          /* P  bytes of a payload */
+#define LIMIT_SECTIONS 6u              /* P  sections of a payload */
+#define LIMIT_SIG 66u                  /* P  bytes of an encoded signature */
+#define LIMIT_STUB (1u + LIMIT_SECTIONS * 34u) /* what hashes for sections can add to a payload */
+#define LIMIT_OP (LIMIT_HEADER + LIMIT_SIG + LIMIT_PAYLOAD + LIMIT_STUB)
+
+/* Segments (spec/chains.md). */
+#define LIMIT_SEGMENT_OPS 256u         /* P  ops in a segment */
+#define LIMIT_SEGMENT_PAYLOAD MIB(1)   /* P  payload bytes, unless it is one op */
+#define LIMIT_SEGMENT_BYTES                                                                        \
+    (34u + LIMIT_SEGMENT_PAYLOAD + LIMIT_SEGMENT_OPS * (4u + LIMIT_HEADER + LIMIT_SIG + LIMIT_STUB))
+#define LIMIT_PARKED_BYTES MIB(4)      /* wire bytes of future-dated ops kept per author */
+#define LIMIT_SKEW_MS 60000u           /* how far ahead of our clock an op may be dated */
+
+/* Values (base/value.h). */
+#define LIMIT_DEPTH 8u                 /* P  nested arrays and maps */
+#define LIMIT_ITEMS 1024u              /* P  values in one encoded tree, itself and map keys included */
+#define LIMIT_TREE_DEPTH (LIMIT_DEPTH * 2u) /* nesting of a response, which may hold payloads */
+
+/* The store (spec/store.md). */
+#define LIMIT_GROUP_OPS 2048u          /* own ops in one commit */
+#define LIMIT_TXN_OPS 16384u           /* foreign ops in one commit */
+#define LIMIT_TXN_BYTES MIB(16)        /* their bytes */
+#define LIMIT_READERS 512u
+#define LIMIT_DATABASES 32u
+#define LIMIT_MAP_START GIB(1)         /* first size of the memory map; it doubles when needed */
+#define LIMIT_MAP_HEADROOM MIB(256)    /* free before each write: more than one commit can take */
+#define LIMIT_MAP_MAX GIB(4096)
+#define LIMIT_WRITER_WAIT_MS 5000u     /* how long a second writer waits */
+
+/* Texts and command lines. */
+#define LIMIT_DID 64u                  /* characters of a did:key, with the final zero */
+#define LIMIT_NAME 64u                 /* bytes of a node's name */
+#define LIMIT_ID_PREFIX 6u             /* letters of an id that may stand for it */
+#define LIMIT_JSON_LINE KIB(256)       /* bytes of one line of JSON input */
+#define LIMIT_TREE_BYTES MIB(8)        /* memory of one request or response tree */
+
+_Static_assert(sizeof(void *) == 8, "meshlog maps its store into memory: 64-bit only");
+_Static_assert(LIMIT_PARKED_BYTES >= LIMIT_SEGMENT_BYTES, "one segment must fit the parking place");
+_Static_assert(LIMIT_TXN_BYTES >= LIMIT_SEGMENT_BYTES, "one segment must fit a transaction");
+_Static_assert(LIMIT_TXN_BYTES + 2 * 4096ull * LIMIT_TXN_OPS < LIMIT_MAP_HEADROOM,
+               "a commit that touches two pages for each op must fit the map");
+_Static_assert(LIMIT_TXN_OPS >= LIMIT_SEGMENT_OPS, "one segment must fit a transaction");
+_Static_assert(LIMIT_GROUP_OPS >= LIMIT_SEGMENT_OPS, "a full segment should fit a group");
+
+#endif
