@@ -1,0 +1,254 @@
+#include "oplog/append.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+#include "base/limits.h"
+#include "oplog/chain.h"
+#include "oplog/clock.h"
+#include "oplog/kinds.h"
+
+/* Heads looked at when joining; beyond these, the next op joins on. */
+#define HEADS_SEEN 64u
+
+/* More than an own header and signature can take. */
+#define OWN_OVERHEAD KIB(2)
+
+_Static_assert(LIMIT_PREV * 34 + LIMIT_DEPS * 18 + 256 < OWN_OVERHEAD, "own headers fit");
+
+/* What the next own op follows. */
+struct tip {
+    struct op_hash prev[LIMIT_PREV];
+    uint32_t prev_count;
+    uint64_t seq; /* The greatest of them; 0 at the start of the chain. */
+};
+
+static int compare_ids(const void *a, const void *b)
+{
+    return op_id_compare(a, b);
+}
+
+static int compare_hashes(const void *a, const void *b)
+{
+    return memcmp(a, b, sizeof(struct op_hash));
+}
+
+int append_sort_deps(struct op_id *deps, uint32_t count, uint64_t now_ms)
+{
+    if (count > LIMIT_DEPS) {
+        return ERR_BAD_DEPS;
+    }
+    if (count > 1) {
+        qsort(deps, count, sizeof(deps[0]), compare_ids);
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        bool twice = i > 0 && op_id_compare(&deps[i - 1], &deps[i]) == 0;
+        if (twice || clock_is_ahead(&deps[i], now_ms)) {
+            return ERR_BAD_DEPS;
+        }
+    }
+    return 0;
+}
+
+static void tip_add(struct tip *tip, const struct op_hash *hash, uint64_t seq)
+{
+    tip->prev[tip->prev_count++] = *hash;
+    tip->seq = seq > tip->seq ? seq : tip->seq;
+}
+
+/* From a head that is dated ahead, go back to the last op that is not. */
+static int tip_before_ahead(struct txn *txn, uint32_t ix, uint64_t n, uint64_t now_ms,
+                            struct tip *tip)
+{
+    for (;;) {
+        struct row row;
+        int rv = log_row(txn, n, &row);
+        if (rv != 0) {
+            return rv;
+        }
+        if (!clock_is_ahead(&row.op.id, now_ms)) {
+            struct op_hash hash = op_hash(&row.op);
+            tip_add(tip, &hash, row.op.seq);
+            return 0;
+        }
+        if (row.op.prev_count == 0) {
+            return ERR_CLOCK; /* Even its first op is dated ahead. */
+        }
+        rv = log_search(txn, ix, row.op.seq - 1, op_prev(&row.op, 0), &n);
+        if (rv != 0) {
+            return rv == ERR_UNKNOWN_ID ? ERR_CORRUPT : rv;
+        }
+    }
+}
+
+static int tip_find(struct txn *txn, uint32_t ix, uint64_t now_ms, bool abandons,
+                    struct tip *tip)
+{
+    struct head heads[HEADS_SEEN];
+    uint32_t count;
+    *tip = (struct tip){0};
+    int rv = heads_of(txn, ix, heads, HEADS_SEEN, &count);
+    if (rv != 0) {
+        return rv;
+    }
+    uint32_t seen = count < HEADS_SEEN ? count : HEADS_SEEN;
+    for (uint32_t i = 0; i < seen && tip->prev_count < LIMIT_PREV; i++) {
+        if (!clock_is_ahead(&heads[i].id, now_ms)) {
+            tip_add(tip, &heads[i].hash, heads[i].seq);
+        }
+    }
+    if (tip->prev_count == 0 && seen > 0) {
+        rv = abandons ? tip_before_ahead(txn, ix, heads[0].n, now_ms, tip) : ERR_CLOCK;
+    }
+    qsort(tip->prev, tip->prev_count, sizeof(tip->prev[0]), compare_hashes);
+    return rv;
+}
+
+/* How many of the items the next segment takes, and the bytes of their payloads. */
+static uint32_t segment_extent(const struct append_item *items, uint32_t count, size_t *bytes)
+{
+    uint32_t taken = 0;
+    uint32_t payload = 0;
+    while (taken < count && segment_has_room(taken, payload, (uint32_t)items[taken].payload.len)) {
+        payload += (uint32_t)items[taken].payload.len;
+        if (kind_is_control(items[taken++].kind)) {
+            break;
+        }
+    }
+    *bytes = payload;
+    return taken;
+}
+
+/* The making of one segment. */
+struct making {
+    const struct key *node;
+    const struct mesh_id *mesh;
+    struct node_id node_id;
+    uint64_t now_ms;
+    struct hlc clock;
+    struct buf bytes; /* The ops, one after the other. */
+    struct segment_op ops[LIMIT_SEGMENT_OPS];
+    struct verdict verdicts[LIMIT_SEGMENT_OPS];
+};
+
+static int make_op(struct making *making, const struct append_item *item, struct tip *tip,
+                   bool sign, struct segment_op *out)
+{
+    for (uint32_t i = 0; i < item->dep_count; i++) {
+        hlc_receive(&making->clock, &item->deps[i]);
+    }
+    int rv = hlc_tick(&making->clock, making->now_ms);
+    if (rv != 0) {
+        return rv;
+    }
+    struct op_draft draft = {
+        .kind = item->kind,
+        .id = op_id_make(making->clock.wall_ms, making->clock.counter, &making->node_id),
+        .seq = tip->seq + 1,
+        .prev = tip->prev,
+        .prev_count = tip->prev_count,
+        .deps = item->deps,
+        .dep_count = item->dep_count,
+        .payload = item->payload,
+    };
+    size_t start = making->bytes.len;
+    rv = op_encode(&draft, sign ? making->node->secret : NULL, making->mesh, &making->bytes);
+    if (rv != 0) {
+        return rv;
+    }
+    struct bytes raw = bytes_of(making->bytes.data + start, making->bytes.len - start);
+    rv = op_decode(raw, &out->op);
+    if (rv != 0) {
+        return rv;
+    }
+    out->hash = op_hash(&out->op);
+    out->payload_state = PAYLOAD_FULL;
+    *tip = (struct tip){.prev_count = 1, .seq = draft.seq};
+    tip->prev[0] = out->hash;
+    return 0;
+}
+
+/* Make one segment of the items and put it into the log. The buffer is made large enough at
+ * once, for the ops point into it. */
+static int append_segment(struct txn *txn, struct making *making, struct author *author,
+                          struct tip *tip, const struct append_item *items, uint32_t count,
+                          size_t payload_bytes, struct append_result *results)
+{
+    buf_clear(&making->bytes);
+    if (buf_extend(&making->bytes, payload_bytes + count * OWN_OVERHEAD) == NULL) {
+        return ERR_NO_MEMORY;
+    }
+    making->bytes.len = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        int rv = make_op(making, &items[i], tip, i == count - 1, &making->ops[i]);
+        if (rv != 0) {
+            return rv;
+        }
+    }
+    int rv = chain_extend(txn, author, making->ops, count, making->verdicts);
+    for (uint32_t i = 0; i < count && rv == 0; i++) {
+        results[i] = (struct append_result){.id = making->ops[i].op.id,
+                                            .hash = making->ops[i].hash,
+                                            .seq = making->ops[i].op.seq,
+                                            .verdict = making->verdicts[i]};
+    }
+    return rv;
+}
+
+/* Find our author row; the first op makes it. */
+static int find_self(struct txn *txn, const struct key *node, const struct append_item *first,
+                     struct author *out)
+{
+    struct op_author self;
+    memcpy(self.b, node->public, sizeof(self.b));
+    int rv = author_find(txn, &self, out);
+    if (rv != ERR_UNKNOWN_ID) {
+        return rv;
+    }
+    return first->kind == KIND_DelegateUcan ? author_add(txn, &self, out) : ERR_UNKNOWN_AUTHOR;
+}
+
+static int start_clock(struct txn *txn, struct making *making)
+{
+    struct op_id latest;
+    int rv = order_latest(txn, making->now_ms, &latest);
+    if (rv == 0) {
+        hlc_receive(&making->clock, &latest);
+    }
+    return rv == ERR_UNKNOWN_ID ? 0 : rv;
+}
+
+int append_group(struct txn *txn, const struct key *node, uint64_t now_ms,
+                 const struct append_item *items, uint32_t count, struct append_result *results)
+{
+    assert(count >= 1);
+    struct author author;
+    int rv = find_self(txn, node, &items[0], &author);
+    if (rv != 0) {
+        return rv;
+    }
+    struct making *making = calloc(1, sizeof(*making));
+    if (making == NULL) {
+        return ERR_NO_MEMORY;
+    }
+    making->node = node;
+    making->mesh = store_mesh(txn_store(txn));
+    making->node_id = node_id_of(&author.key);
+    making->now_ms = now_ms;
+    buf_init(&making->bytes, LIMIT_SEGMENT_BYTES + LIMIT_SEGMENT_OPS * OWN_OVERHEAD);
+    rv = start_clock(txn, making);
+    for (uint32_t done = 0; rv == 0 && done < count;) {
+        struct tip tip;
+        size_t bytes;
+        uint32_t taken = segment_extent(items + done, count - done, &bytes);
+        rv = tip_find(txn, author.ix, now_ms, items[done].kind == KIND_Abandon, &tip);
+        if (rv == 0) {
+            rv = append_segment(txn, making, &author, &tip, items + done, taken, bytes,
+                                results + done);
+        }
+        done += taken;
+    }
+    buf_free(&making->bytes);
+    free(making);
+    return rv;
+}

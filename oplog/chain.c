@@ -1,0 +1,461 @@
+#include "oplog/chain.h"
+
+#include <assert.h>
+#include <sodium.h>
+
+#include "base/value.h"
+#include "oplog/clock.h"
+#include "oplog/db.h"
+#include "oplog/kinds.h"
+#include "oplog/payload.h"
+#include "oplog/standing.h"
+
+/* Layout (spec/store.md):
+ *   parked   last id 16 ‖ last hash 16    segment */
+
+/* Admission --------------------------------------------------------------------------- */
+
+/* A first op must be a DelegateUcan that names its author's key; the key must be a point of
+ * the right group (others would let several authors share signatures). */
+static int check_admission(const struct segment *segment)
+{
+    const struct op *op = &segment->ops[0].op;
+    if (op->kind != KIND_DelegateUcan || crypto_core_ed25519_is_valid_point(segment->author.b) != 1) {
+        return ERR_UNKNOWN_AUTHOR;
+    }
+    struct arena arena;
+    struct value fields;
+    struct bytes key;
+    arena_init(&arena, LIMIT_TREE_BYTES);
+    int rv = payload_fields(&arena, op->payload, &fields);
+    bool names_key = rv == 0 && value_get_bytes(&fields, "key", &key) &&
+                     bytes_equal(key, bytes_of(segment->author.b, sizeof(segment->author.b)));
+    arena_free(&arena);
+    if (rv == ERR_NO_MEMORY) {
+        return rv;
+    }
+    return names_key ? 0 : ERR_UNKNOWN_AUTHOR;
+}
+
+/* Fitting ----------------------------------------------------------------------------- */
+
+/* What is known of the author and the segment before anything is changed. */
+struct fit {
+    struct author author;
+    bool author_known;
+    uint32_t duplicate; /* Ops at the beginning that are here. */
+};
+
+/* An op has those before it, so the ops that are here begin the segment. */
+static int count_duplicates(struct txn *txn, const struct segment *segment, struct fit *fit)
+{
+    while (fit->duplicate < segment->count) {
+        const struct segment_op *at = &segment->ops[fit->duplicate];
+        uint64_t n;
+        int rv = log_find(txn, fit->author.ix, at->op.seq, &at->hash, &n);
+        if (rv != 0) {
+            return rv == ERR_UNKNOWN_ID ? 0 : rv;
+        }
+        fit->duplicate++;
+    }
+    return 0;
+}
+
+static int look_up(struct txn *txn, const struct segment *segment, struct fit *fit)
+{
+    *fit = (struct fit){.author_known = true};
+    int rv = author_find(txn, &segment->author, &fit->author);
+    if (rv == ERR_UNKNOWN_ID) {
+        fit->author_known = false;
+        return segment->ops[0].op.seq == 1 ? 0 : ERR_UNKNOWN_AUTHOR;
+    }
+    return rv != 0 ? rv : count_duplicates(txn, segment, fit);
+}
+
+/* Find one op that op follows: usually a head, else further back. */
+static int find_followed(struct txn *txn, uint32_t ix, const struct op *op, uint32_t i,
+                         struct head *out)
+{
+    const struct op_hash *hash = op_prev(op, i);
+    int rv = head_get(txn, ix, hash, out);
+    if (rv != ERR_UNKNOWN_ID) {
+        return rv;
+    }
+    uint64_t n;
+    rv = log_find(txn, ix, op->seq - 1, hash, &n);
+    if (rv == ERR_UNKNOWN_ID && op->prev_count > 1) {
+        rv = log_search(txn, ix, op->seq - 1, hash, &n);
+    }
+    struct row row;
+    if (rv == 0) {
+        rv = log_row(txn, n, &row);
+    }
+    if (rv == 0) {
+        *out = (struct head){.hash = *hash, .id = row.op.id, .seq = row.op.seq, .n = n};
+    }
+    return rv;
+}
+
+static int check_followed(struct txn *txn, uint32_t ix, const struct op *op)
+{
+    uint64_t greatest = 0;
+    for (uint32_t i = 0; i < op->prev_count; i++) {
+        struct head followed;
+        int rv = find_followed(txn, ix, op, i, &followed);
+        if (rv != 0) {
+            return rv == ERR_UNKNOWN_ID ? ERR_GAP : rv;
+        }
+        if (op_id_compare(&followed.id, &op->id) >= 0) {
+            return ERR_BAD_ID;
+        }
+        greatest = followed.seq > greatest ? followed.seq : greatest;
+    }
+    return op->seq == greatest + 1 ? 0 : ERR_BAD_PREV;
+}
+
+/* A join can name ops that are no heads any more, and finding those may take long: then the
+ * signature comes first, so that only the author can ask for it. */
+static int check_signature(const struct txn *txn, struct segment *segment)
+{
+    return segment->signature_checked ? 0 : segment_verify(segment, store_mesh(txn->store));
+}
+
+static int check_fit(struct txn *txn, struct segment *segment, const struct fit *fit)
+{
+    const struct op *first = &segment->ops[fit->duplicate].op;
+    int rv = 0;
+    if (first->seq == 1) {
+        rv = check_admission(segment);
+    } else if (fit->duplicate == 0) {
+        if (first->prev_count > 1) {
+            rv = check_signature(txn, segment);
+        }
+        if (rv == 0) {
+            rv = check_followed(txn, fit->author.ix, first);
+        }
+    }
+    return rv != 0 ? rv : check_signature(txn, segment);
+}
+
+int chain_needs_signature(struct txn *txn, const struct segment *segment, bool *out)
+{
+    struct fit fit;
+    int rv = look_up(txn, segment, &fit);
+    *out = rv == 0 && fit.duplicate < segment->count;
+    return rv == ERR_UNKNOWN_AUTHOR ? 0 : rv;
+}
+
+/* Taking ------------------------------------------------------------------------------ */
+
+static int move_heads(struct txn *txn, uint32_t ix, const struct op *first,
+                      const struct head *last)
+{
+    for (uint32_t i = 0; i < first->prev_count; i++) {
+        int rv = head_delete(txn, ix, op_prev(first, i));
+        if (rv != 0 && rv != ERR_UNKNOWN_ID) { /* Not a head: this is where it forks. */
+            return rv;
+        }
+    }
+    return head_put(txn, ix, last);
+}
+
+int chain_extend(struct txn *txn, struct author *author, const struct segment_op *ops,
+                 uint32_t count, struct verdict *verdicts)
+{
+    assert(count >= 1);
+    const struct segment_op *last = &ops[count - 1];
+    struct head head = {.hash = last->hash, .id = last->op.id, .seq = last->op.seq};
+    uint64_t first_n = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        struct row row = {.author_ix = author->ix,
+                          .payload_state = ops[i].payload_state,
+                          .signature_checked = i == count - 1,
+                          .op = ops[i].op};
+        struct verdict verdict;
+        int rv = log_append(txn, &row, &ops[i].hash);
+        if (rv == 0) {
+            rv = standing_enter(txn, &row, &ops[i].hash, &verdict);
+        }
+        if (rv != 0) {
+            return rv;
+        }
+        first_n = i == 0 ? row.n : first_n;
+        head.n = row.n;
+        if (verdicts != NULL) {
+            verdicts[i] = verdict;
+        }
+    }
+    int rv = move_heads(txn, author->ix, &ops[0].op, &head);
+    author->ops += count;
+    if (rv == 0) {
+        rv = author_put(txn, author);
+    }
+    const struct store_hooks *hooks = txn->store->hooks;
+    if (rv == 0 && hooks != NULL && hooks->fold != NULL) {
+        rv = hooks->fold(hooks->ctx, txn, first_n, count);
+    }
+    return rv;
+}
+
+/* An op that is here without all of its payload, offered with more of it. */
+static int complete_payloads(struct txn *txn, const struct segment *segment,
+                             const struct fit *fit)
+{
+    for (uint32_t i = 0; i < fit->duplicate; i++) {
+        const struct segment_op *offered = &segment->ops[i];
+        struct row row;
+        uint64_t n;
+        if (offered->payload_state == PAYLOAD_ABSENT) {
+            continue;
+        }
+        int rv = log_find(txn, fit->author.ix, offered->op.seq, &offered->hash, &n);
+        if (rv == 0) {
+            rv = log_row(txn, n, &row);
+        }
+        if (rv == 0 && offered->payload_state > row.payload_state) {
+            rv = log_replace(txn, &row, offered->op.raw, offered->payload_state);
+            if (rv == 0) {
+                rv = standing_review(txn, n);
+            }
+        }
+        if (rv != 0) {
+            return rv;
+        }
+    }
+    return 0;
+}
+
+/* Parking ----------------------------------------------------------------------------- */
+
+static struct parked_key parked_key(const struct segment_op *last)
+{
+    struct parked_key key;
+    memcpy(key.b, last->op.id.b, 16);
+    memcpy(key.b + 16, last->hash.b, 16);
+    return key;
+}
+
+/* How many ops from the first new one on can be taken now: up to the last that is not ahead
+ * and ends on a signature of its own. */
+static uint32_t takeable(const struct txn *txn, const struct segment *segment, uint32_t from,
+                         uint64_t now_ms)
+{
+    for (uint32_t end = segment->count - 1; end > from; end--) {
+        const struct op *op = &segment->ops[end - 1].op;
+        if (!clock_is_ahead(&op->id, now_ms) &&
+            op_verify(op, &segment->author, store_mesh(txn->store)) == 0) {
+            return end - from;
+        }
+    }
+    return 0;
+}
+
+static int park(struct txn *txn, struct author *author, const struct segment_op *ops,
+                uint32_t count)
+{
+    struct parked_key key = parked_key(&ops[count - 1]);
+    struct bytes kept;
+    int rv = db_get(txn, DB_parked, bytes_of(key.b, sizeof(key.b)), &kept);
+    if (rv != ERR_UNKNOWN_ID) {
+        return rv; /* Parked before. */
+    }
+    struct buf wire;
+    struct segment_writer writer;
+    buf_init(&wire, LIMIT_SEGMENT_BYTES);
+    segment_begin(&writer, &author->key, &wire);
+    for (uint32_t i = 0; i < count; i++) {
+        segment_put(&writer, ops[i].op.raw);
+    }
+    segment_end(&writer);
+    rv = buf_error(&wire);
+    if (rv == 0 && author->parked_bytes + wire.len > LIMIT_PARKED_BYTES) {
+        rv = ERR_LIMIT;
+    }
+    if (rv == 0) {
+        rv = db_put(txn, DB_parked, bytes_of(key.b, sizeof(key.b)), buf_bytes(&wire));
+    }
+    if (rv == 0) {
+        author->parked_bytes += (uint32_t)wire.len;
+        rv = author_put(txn, author);
+    }
+    buf_free(&wire);
+    return rv;
+}
+
+int chain_accept(struct txn *txn, struct segment *segment, uint64_t now_ms,
+                 struct chain_result *out)
+{
+    struct fit fit;
+    *out = (struct chain_result){0};
+    int rv = look_up(txn, segment, &fit);
+    if (rv != 0) {
+        return rv;
+    }
+    uint32_t fresh = segment->count - fit.duplicate;
+    if (fresh > 0) {
+        rv = check_fit(txn, segment, &fit);
+        if (rv != 0) {
+            return rv;
+        }
+    }
+    uint32_t take = fresh;
+    if (fresh > 0 && clock_is_ahead(&segment->ops[segment->count - 1].op.id, now_ms)) {
+        take = takeable(txn, segment, fit.duplicate, now_ms);
+        if (take == 0 && !fit.author_known) {
+            return ERR_LIMIT; /* Nobody parks before being admitted. */
+        }
+    }
+    rv = complete_payloads(txn, segment, &fit);
+    if (rv == 0 && take > 0 && !fit.author_known) {
+        rv = author_add(txn, &segment->author, &fit.author);
+    }
+    const struct segment_op *ops = segment->ops + fit.duplicate;
+    if (rv == 0 && take > 0) {
+        rv = chain_extend(txn, &fit.author, ops, take, NULL);
+    }
+    *out = (struct chain_result){.appended = take, .duplicate = fit.duplicate};
+    if (rv == 0 && take < fresh) {
+        rv = park(txn, &fit.author, ops + take, fresh - take);
+        out->parked = rv == 0 ? fresh - take : 0;
+        if (rv == ERR_LIMIT && take > 0) {
+            rv = 0; /* The tail is held back, the rest is taken. */
+        }
+    }
+    return rv;
+}
+
+int chain_parked_next(struct txn *txn, struct parked_key *key, struct bytes *wire)
+{
+    MDB_cursor *cursor;
+    struct bytes found;
+    int rv = db_cursor(txn, DB_parked, &cursor);
+    if (rv == 0) {
+        rv = db_seek(cursor, bytes_of(key->b, sizeof(key->b)), &found, wire);
+    }
+    if (rv == 0 && found.len == sizeof(key->b) &&
+        memcmp(found.data, key->b, sizeof(key->b)) == 0) {
+        rv = db_step(cursor, MDB_NEXT, &found, wire);
+    }
+    if (rv != 0) {
+        return rv;
+    }
+    if (found.len != sizeof(key->b)) {
+        return ERR_CORRUPT;
+    }
+    memcpy(key->b, found.data, sizeof(key->b));
+    return 0;
+}
+
+/* Take one segment out of its parking place and offer it. It was good when it was parked;
+ * if it is not any more, it is forgotten, and peers will offer it again. */
+static int unpark(struct txn *txn, const struct parked_key *key, struct bytes parked,
+                  uint64_t now_ms, struct chain_result *total)
+{
+    static _Thread_local struct segment_op room[LIMIT_SEGMENT_OPS];
+    struct segment segment;
+    struct author author;
+    struct chain_result result;
+    struct buf wire;
+    buf_init(&wire, LIMIT_SEGMENT_BYTES);
+    buf_put(&wire, parked.data, parked.len);
+    int rv = buf_error(&wire);
+    if (rv == 0) {
+        rv = segment_decode(buf_bytes(&wire), room, &segment) == 0 ? 0 : ERR_CORRUPT;
+    }
+    if (rv == 0) {
+        rv = db_delete(txn, DB_parked, bytes_of(key->b, sizeof(key->b)));
+    }
+    if (rv == 0) {
+        rv = author_find(txn, &segment.author, &author);
+    }
+    if (rv == 0) {
+        author.parked_bytes -= wire.len < author.parked_bytes ? (uint32_t)wire.len
+                                                              : author.parked_bytes;
+        rv = author_put(txn, &author);
+    }
+    if (rv == 0) {
+        rv = chain_accept(txn, &segment, now_ms, &result);
+        total->appended += rv == 0 ? result.appended : 0;
+        total->duplicate += rv == 0 ? result.duplicate : 0;
+        rv = err_is_refusal(rv) ? 0 : rv;
+    }
+    buf_free(&wire);
+    return rv == ERR_UNKNOWN_ID ? ERR_CORRUPT : rv;
+}
+
+int chain_unpark(struct txn *txn, uint64_t now_ms, struct chain_result *out)
+{
+    *out = (struct chain_result){0};
+    for (;;) {
+        struct parked_key key = {{0}};
+        struct op_id last;
+        struct bytes wire;
+        int rv = chain_parked_next(txn, &key, &wire);
+        if (rv != 0) {
+            return rv == ERR_UNKNOWN_ID ? 0 : rv;
+        }
+        memcpy(last.b, key.b, sizeof(last.b));
+        if (clock_is_ahead(&last, now_ms)) {
+            return 0; /* The others end later still. */
+        }
+        rv = unpark(txn, &key, wire, now_ms, out);
+        if (rv != 0) {
+            return rv;
+        }
+    }
+}
+
+/* Reading ----------------------------------------------------------------------------- */
+
+/* Does the next row carry on the segment that ends with the op of this hash? */
+static bool carries_on(const struct row *row, uint32_t ix, const struct op_hash *before)
+{
+    return row->author_ix == ix && row->op.prev_count == 1 &&
+           op_hash_equal(op_prev(&row->op, 0), before);
+}
+
+int chain_read(struct txn *txn, uint64_t from_n, struct buf *out, uint64_t *next_n)
+{
+    struct row row;
+    struct op_author author;
+    int rv = log_row(txn, from_n, &row);
+    if (rv == 0) {
+        rv = author_key(txn, row.author_ix, &author);
+    }
+    if (rv != 0) {
+        return rv;
+    }
+    uint32_t ix = row.author_ix;
+    uint32_t payload_bytes = 0;
+    uint64_t n = from_n;
+    struct segment_writer writer;
+    struct segment_writer checked = {0}; /* As of the last checked signature. */
+    size_t checked_len = 0;
+    segment_begin(&writer, &author, out);
+    do {
+        segment_put(&writer, row.op.raw);
+        payload_bytes += row.op.size;
+        n++;
+        if (row.signature_checked) {
+            checked = writer;
+            checked_len = out->len;
+            *next_n = n;
+        }
+        struct op_hash hash = op_hash(&row.op);
+        rv = log_row(txn, n, &row);
+        if (rv != 0 || !carries_on(&row, ix, &hash)) {
+            break;
+        }
+    } while (segment_has_room(writer.count, payload_bytes, row.op.size));
+    if (rv != 0 && rv != ERR_UNKNOWN_ID) {
+        return rv;
+    }
+    if (checked.count == 0) {
+        return ERR_CORRUPT;
+    }
+    if (buf_error(out) == 0) {
+        out->len = checked_len;
+        segment_end(&checked);
+    }
+    return buf_error(out);
+}

@@ -1,0 +1,72 @@
+/* db.h - The store's databases, for the files of oplog/ only. */
+#ifndef OPLOG_DB_H
+#define OPLOG_DB_H
+
+#include <lmdb.h>
+
+#include "oplog/store.h"
+
+/* X(name). Keys are fixed-size and big-endian; spec/store.md has the layouts. */
+#define DB_TABLE(X)                                                                                \
+    X(meta)                                                                                        \
+    X(log)                                                                                         \
+    X(order)                                                                                       \
+    X(chains)                                                                                      \
+    X(authors)                                                                                     \
+    X(author_keys)                                                                                 \
+    X(heads)                                                                                       \
+    X(waiting)                                                                                     \
+    X(abandons)                                                                                    \
+    X(parked)
+
+enum db {
+#define DB_ENUM(name) DB_##name,
+    DB_TABLE(DB_ENUM)
+#undef DB_ENUM
+        DB_COUNT
+};
+
+struct store {
+    char *dir;
+    MDB_env *env;
+    MDB_dbi dbi[DB_COUNT];
+    int lock_fd; /* -1 for a reader. */
+    bool writable;
+    bool map_full; /* Grow the map before the next write. */
+    bool failed;   /* A commit failed, or the map is gone: nothing more until reopened. */
+    struct mesh_id mesh;
+    const struct store_hooks *hooks;
+};
+
+struct txn {
+    struct store *store;
+    MDB_txn *mdb;
+    MDB_cursor *cursor[DB_COUNT]; /* Opened on first use. */
+    uint64_t next_n;              /* The next arrival number, once known. */
+    bool next_n_known;
+};
+
+/* Turn an LMDB or errno code into ours. MDB_NOTFOUND is ERR_UNKNOWN_ID. */
+int db_error(int code) ERR_MUST_CHECK;
+
+/* The same for a change: a full map is remembered and grown before the next write. */
+int txn_error(struct txn *txn, int code) ERR_MUST_CHECK;
+
+/* The transaction's own cursor on a database. */
+int db_cursor(struct txn *txn, enum db db, MDB_cursor **out) ERR_MUST_CHECK;
+
+/* One row. get: ERR_UNKNOWN_ID when there is none; the value is good until the next
+ * change. put replaces. */
+int db_get(struct txn *txn, enum db db, struct bytes key, struct bytes *value) ERR_MUST_CHECK;
+int db_put(struct txn *txn, enum db db, struct bytes key, struct bytes value) ERR_MUST_CHECK;
+int db_delete(struct txn *txn, enum db db, struct bytes key) ERR_MUST_CHECK;
+
+/* The first row at or after key, then the next. ERR_UNKNOWN_ID at the end. */
+int db_seek(MDB_cursor *cursor, struct bytes from, struct bytes *key, struct bytes *value)
+    ERR_MUST_CHECK;
+int db_step(MDB_cursor *cursor, MDB_cursor_op op, struct bytes *key, struct bytes *value)
+    ERR_MUST_CHECK;
+
+int db_count(struct txn *txn, enum db db, uint64_t *out) ERR_MUST_CHECK;
+
+#endif

@@ -1,0 +1,659 @@
+#include "oplog/log.h"
+
+#include <assert.h>
+#include <sodium.h>
+
+#include "base/limits.h"
+#include "oplog/clock.h"
+#include "oplog/db.h"
+
+/* Layouts (spec/store.md):
+ *   log          n 8                            flags 1 ‖ author ix 4 ‖ op
+ *   order        id 16 ‖ hash 16                n 8 ‖ state 1 ‖ reason 1
+ *   chains       author ix 4 ‖ seq 8 ‖ hash 16  n 8
+ *   authors      key 32                         ix 4 ‖ parked bytes 4 ‖ ops 8
+ *   author_keys  ix 4                           key 32
+ *   heads        author ix 4 ‖ hash 32          seq 8 ‖ id 16 ‖ n 8 */
+#define HASH_PART 16u
+#define LOG_PREFIX 5u
+#define FLAG_PAYLOAD 0x03u
+#define FLAG_SIGNATURE 0x04u
+#define STATE_ABANDONED 0x80u
+
+struct order_key {
+    uint8_t b[sizeof(struct op_id) + HASH_PART];
+};
+
+struct chain_key {
+    uint8_t b[4 + 8 + HASH_PART];
+};
+
+struct head_key {
+    uint8_t b[4 + sizeof(struct op_hash)];
+};
+
+#define KEY_BYTES(key) bytes_of((key).b, sizeof((key).b))
+
+static struct order_key order_key(const struct op_id *id, const struct op_hash *hash)
+{
+    struct order_key key;
+    memcpy(key.b, id->b, sizeof(id->b));
+    memcpy(key.b + sizeof(id->b), hash->b, HASH_PART);
+    return key;
+}
+
+static struct chain_key chain_key(uint32_t ix, uint64_t seq, const struct op_hash *hash)
+{
+    struct chain_key key;
+    be_put(key.b, 4, ix);
+    be_put(key.b + 4, 8, seq);
+    memcpy(key.b + 12, hash->b, HASH_PART);
+    return key;
+}
+
+static struct head_key head_key(uint32_t ix, const struct op_hash *hash)
+{
+    struct head_key key;
+    be_put(key.b, 4, ix);
+    memcpy(key.b + 4, hash->b, sizeof(hash->b));
+    return key;
+}
+
+/* The log ----------------------------------------------------------------------------- */
+
+int log_count(struct txn *txn, uint64_t *out)
+{
+    if (!txn->next_n_known) {
+        MDB_cursor *cursor;
+        struct bytes key = {0};
+        struct bytes value;
+        int rv = db_cursor(txn, DB_log, &cursor);
+        if (rv != 0) {
+            return rv;
+        }
+        rv = db_step(cursor, MDB_LAST, &key, &value);
+        if (rv != 0 && rv != ERR_UNKNOWN_ID) {
+            return rv;
+        }
+        if (rv == 0 && key.len != 8) {
+            return ERR_CORRUPT;
+        }
+        txn->next_n = rv == 0 ? be_get(key.data, 8) + 1 : 0;
+        txn->next_n_known = true;
+    }
+    *out = txn->next_n;
+    return 0;
+}
+
+static int row_read(uint64_t n, struct bytes value, struct row *out)
+{
+    if (value.len < LOG_PREFIX) {
+        return ERR_CORRUPT;
+    }
+    uint8_t flags = value.data[0];
+    uint8_t state = flags & FLAG_PAYLOAD;
+    if (state > PAYLOAD_FULL) {
+        return ERR_CORRUPT;
+    }
+    out->n = n;
+    out->payload_state = (enum payload_state)state;
+    out->signature_checked = (flags & FLAG_SIGNATURE) != 0;
+    out->author_ix = (uint32_t)be_get(value.data + 1, 4);
+    struct bytes raw = bytes_of(value.data + LOG_PREFIX, value.len - LOG_PREFIX);
+    return op_decode(raw, &out->op) == 0 ? 0 : ERR_CORRUPT;
+}
+
+int log_row(struct txn *txn, uint64_t n, struct row *out)
+{
+    uint8_t key[8];
+    struct bytes value;
+    be_put(key, sizeof(key), n);
+    int rv = db_get(txn, DB_log, bytes_of(key, sizeof(key)), &value);
+    return rv != 0 ? rv : row_read(n, value, out);
+}
+
+/* Write flags, author and op straight into the page that LMDB reserves for them. */
+static int put_row(struct txn *txn, uint64_t n, uint8_t flags, uint32_t ix, struct bytes raw,
+                   unsigned how)
+{
+    uint8_t key[8];
+    MDB_cursor *cursor;
+    be_put(key, sizeof(key), n);
+    int rv = db_cursor(txn, DB_log, &cursor);
+    if (rv != 0) {
+        return rv;
+    }
+    MDB_val k = {.mv_size = sizeof(key), .mv_data = key};
+    MDB_val v = {.mv_size = LOG_PREFIX + raw.len, .mv_data = NULL};
+    rv = mdb_cursor_put(cursor, &k, &v, how | MDB_RESERVE);
+    if (rv != 0) {
+        return txn_error(txn, rv);
+    }
+    uint8_t *to = v.mv_data;
+    to[0] = flags;
+    be_put(to + 1, 4, ix);
+    memcpy(to + LOG_PREFIX, raw.data, raw.len);
+    return 0;
+}
+
+static uint8_t row_flags(enum payload_state state, bool signature_checked)
+{
+    return (uint8_t)((unsigned)state | (signature_checked ? FLAG_SIGNATURE : 0));
+}
+
+int log_append(struct txn *txn, struct row *row, const struct op_hash *hash)
+{
+    int rv = log_count(txn, &row->n);
+    if (rv != 0) {
+        return rv;
+    }
+    uint8_t flags = row_flags(row->payload_state, row->signature_checked);
+    rv = put_row(txn, row->n, flags, row->author_ix, row->op.raw, MDB_APPEND);
+    if (rv != 0) {
+        return rv;
+    }
+    txn->next_n++;
+    MDB_cursor *cursor;
+    rv = db_cursor(txn, DB_chains, &cursor);
+    if (rv != 0) {
+        return rv;
+    }
+    struct chain_key key = chain_key(row->author_ix, row->op.seq, hash);
+    uint8_t value[8];
+    be_put(value, sizeof(value), row->n);
+    MDB_val k = {.mv_size = sizeof(key.b), .mv_data = key.b};
+    MDB_val v = {.mv_size = sizeof(value), .mv_data = value};
+    return txn_error(txn, mdb_cursor_put(cursor, &k, &v, 0));
+}
+
+int log_replace(struct txn *txn, const struct row *row, struct bytes raw,
+                enum payload_state state)
+{
+    uint8_t flags = row_flags(state, row->signature_checked);
+    return put_row(txn, row->n, flags, row->author_ix, raw, 0);
+}
+
+/* Does the op that arrived as n have exactly this hash? The index knows half of it. */
+static int check_hash(struct txn *txn, uint64_t n, const struct op_hash *hash)
+{
+    struct row row;
+    int rv = log_row(txn, n, &row);
+    if (rv != 0) {
+        return rv == ERR_UNKNOWN_ID ? ERR_CORRUPT : rv;
+    }
+    struct op_hash found = op_hash(&row.op);
+    return op_hash_equal(&found, hash) ? 0 : ERR_UNKNOWN_ID;
+}
+
+int chain_row(struct txn *txn, uint32_t author_ix, uint64_t seq, const struct op_hash *hash,
+              uint64_t *n)
+{
+    struct chain_key key = chain_key(author_ix, seq, hash);
+    struct bytes value;
+    int rv = db_get(txn, DB_chains, KEY_BYTES(key), &value);
+    if (rv != 0) {
+        return rv;
+    }
+    *n = value.len == 8 ? be_get(value.data, 8) : 0;
+    return value.len == 8 ? 0 : ERR_CORRUPT;
+}
+
+int log_find(struct txn *txn, uint32_t author_ix, uint64_t seq, const struct op_hash *hash,
+             uint64_t *n)
+{
+    int rv = chain_row(txn, author_ix, seq, hash, n);
+    return rv != 0 ? rv : check_hash(txn, *n, hash);
+}
+
+int log_search(struct txn *txn, uint32_t author_ix, uint64_t from_seq, const struct op_hash *hash,
+               uint64_t *n)
+{
+    MDB_cursor *cursor;
+    int rv = db_cursor(txn, DB_chains, &cursor);
+    if (rv != 0) {
+        return rv;
+    }
+    struct op_hash none = {{0}};
+    struct chain_key after = chain_key(author_ix, from_seq + 1, &none);
+    struct bytes key;
+    struct bytes value;
+    rv = db_seek(cursor, KEY_BYTES(after), &key, &value);
+    if (rv != 0 && rv != ERR_UNKNOWN_ID) {
+        return rv;
+    }
+    MDB_cursor_op back = rv == 0 ? MDB_PREV : MDB_LAST;
+    for (;;) {
+        rv = db_step(cursor, back, &key, &value);
+        back = MDB_PREV;
+        if (rv != 0) {
+            return rv;
+        }
+        if (key.len != sizeof(after.b) || value.len != 8) {
+            return ERR_CORRUPT;
+        }
+        if (be_get(key.data, 4) != author_ix) {
+            return ERR_UNKNOWN_ID;
+        }
+        if (memcmp(key.data + 12, hash->b, HASH_PART) == 0) {
+            *n = be_get(value.data, 8);
+            return check_hash(txn, *n, hash);
+        }
+    }
+}
+
+/* The order --------------------------------------------------------------------------- */
+
+static int place_read(struct bytes value, struct place *out)
+{
+    if (value.len != 10) {
+        return ERR_CORRUPT;
+    }
+    out->n = be_get(value.data, 8);
+    out->abandoned = (value.data[8] & STATE_ABANDONED) != 0;
+    out->verdict.state = value.data[8] & (uint8_t)~STATE_ABANDONED;
+    out->verdict.reason = value.data[9];
+    return 0;
+}
+
+int order_get(struct txn *txn, const struct op_id *id, const struct op_hash *hash,
+              struct place *out)
+{
+    struct order_key key = order_key(id, hash);
+    struct bytes value;
+    int rv = db_get(txn, DB_order, KEY_BYTES(key), &value);
+    return rv != 0 ? rv : place_read(value, out);
+}
+
+int order_put(struct txn *txn, const struct op_id *id, const struct op_hash *hash,
+              const struct place *place)
+{
+    MDB_cursor *cursor;
+    int rv = db_cursor(txn, DB_order, &cursor);
+    if (rv != 0) {
+        return rv;
+    }
+    struct order_key key = order_key(id, hash);
+    uint8_t value[10];
+    be_put(value, 8, place->n);
+    value[8] = (uint8_t)(place->verdict.state | (place->abandoned ? STATE_ABANDONED : 0));
+    value[9] = place->verdict.reason;
+    MDB_val k = {.mv_size = sizeof(key.b), .mv_data = key.b};
+    MDB_val v = {.mv_size = sizeof(value), .mv_data = value};
+    return txn_error(txn, mdb_cursor_put(cursor, &k, &v, 0));
+}
+
+int order_resolve(struct txn *txn, const struct op_id *low, const struct op_id *high,
+                  struct place *out, unsigned *count)
+{
+    MDB_cursor *cursor;
+    struct bytes key;
+    struct bytes value;
+    int rv = db_cursor(txn, DB_order, &cursor);
+    if (rv != 0) {
+        return rv;
+    }
+    *count = 0;
+    rv = db_seek(cursor, bytes_of(low->b, sizeof(low->b)), &key, &value);
+    while (rv == 0 && key.len == sizeof(struct order_key) &&
+           memcmp(key.data, high->b, sizeof(high->b)) <= 0) {
+        if (*count == 0) {
+            rv = place_read(value, out);
+            if (rv != 0) {
+                return rv;
+            }
+        }
+        if (++*count == 2) {
+            return 0;
+        }
+        rv = db_step(cursor, MDB_NEXT, &key, &value);
+    }
+    if (rv != 0 && rv != ERR_UNKNOWN_ID) {
+        return rv;
+    }
+    return *count > 0 ? 0 : ERR_UNKNOWN_ID;
+}
+
+int order_has(struct txn *txn, const struct op_id *id, bool *out)
+{
+    struct place place;
+    unsigned count;
+    int rv = order_resolve(txn, id, id, &place, &count);
+    *out = rv == 0;
+    return rv == ERR_UNKNOWN_ID ? 0 : rv;
+}
+
+int order_latest(struct txn *txn, uint64_t now_ms, struct op_id *out)
+{
+    MDB_cursor *cursor;
+    int rv = db_cursor(txn, DB_order, &cursor);
+    if (rv != 0) {
+        return rv;
+    }
+    uint64_t first_ahead = now_ms + LIMIT_SKEW_MS + 1;
+    if (first_ahead > CLOCK_WALL_MAX) {
+        first_ahead = CLOCK_WALL_MAX;
+    }
+    struct node_id none = {{0}};
+    struct op_id bound = op_id_make(first_ahead, 0, &none);
+    struct bytes key;
+    struct bytes value;
+    rv = db_seek(cursor, bytes_of(bound.b, sizeof(bound.b)), &key, &value);
+    if (rv != 0 && rv != ERR_UNKNOWN_ID) {
+        return rv;
+    }
+    rv = db_step(cursor, rv == 0 ? MDB_PREV : MDB_LAST, &key, &value);
+    if (rv != 0) {
+        return rv;
+    }
+    if (key.len != sizeof(struct order_key)) {
+        return ERR_CORRUPT;
+    }
+    memcpy(out->b, key.data, sizeof(out->b));
+    return 0;
+}
+
+/* Authors and heads ------------------------------------------------------------------- */
+
+static int author_read(struct bytes key, struct bytes value, struct author *out)
+{
+    if (key.len != sizeof(out->key.b) || value.len != 16) {
+        return ERR_CORRUPT;
+    }
+    memcpy(out->key.b, key.data, key.len);
+    out->ix = (uint32_t)be_get(value.data, 4);
+    out->parked_bytes = (uint32_t)be_get(value.data + 4, 4);
+    out->ops = be_get(value.data + 8, 8);
+    return 0;
+}
+
+int author_find(struct txn *txn, const struct op_author *key, struct author *out)
+{
+    struct bytes value;
+    struct bytes name = KEY_BYTES(*key);
+    int rv = db_get(txn, DB_authors, name, &value);
+    return rv != 0 ? rv : author_read(name, value, out);
+}
+
+int author_next(struct txn *txn, const struct op_author *key, struct author *out)
+{
+    MDB_cursor *cursor;
+    struct bytes found;
+    struct bytes value;
+    int rv = db_cursor(txn, DB_authors, &cursor);
+    if (rv != 0) {
+        return rv;
+    }
+    rv = db_seek(cursor, KEY_BYTES(*key), &found, &value);
+    return rv != 0 ? rv : author_read(found, value, out);
+}
+
+int author_key(struct txn *txn, uint32_t ix, struct op_author *out)
+{
+    uint8_t name[4];
+    struct bytes value;
+    be_put(name, sizeof(name), ix);
+    int rv = db_get(txn, DB_author_keys, bytes_of(name, sizeof(name)), &value);
+    if (rv != 0) {
+        return rv;
+    }
+    if (value.len != sizeof(out->b)) {
+        return ERR_CORRUPT;
+    }
+    memcpy(out->b, value.data, value.len);
+    return 0;
+}
+
+int author_put(struct txn *txn, const struct author *author)
+{
+    uint8_t value[16];
+    be_put(value, 4, author->ix);
+    be_put(value + 4, 4, author->parked_bytes);
+    be_put(value + 8, 8, author->ops);
+    return db_put(txn, DB_authors, KEY_BYTES(author->key), bytes_of(value, sizeof(value)));
+}
+
+int author_add(struct txn *txn, const struct op_author *key, struct author *out)
+{
+    uint64_t count;
+    int rv = db_count(txn, DB_author_keys, &count);
+    if (rv != 0) {
+        return rv;
+    }
+    if (count > UINT32_MAX) {
+        return ERR_LIMIT;
+    }
+    *out = (struct author){.key = *key, .ix = (uint32_t)count};
+    uint8_t name[4];
+    be_put(name, sizeof(name), out->ix);
+    rv = db_put(txn, DB_author_keys, bytes_of(name, sizeof(name)), KEY_BYTES(*key));
+    return rv != 0 ? rv : author_put(txn, out);
+}
+
+static int head_read(const struct op_hash *hash, struct bytes value, struct head *out)
+{
+    if (value.len != 32) {
+        return ERR_CORRUPT;
+    }
+    out->hash = *hash;
+    out->seq = be_get(value.data, 8);
+    memcpy(out->id.b, value.data + 8, sizeof(out->id.b));
+    out->n = be_get(value.data + 24, 8);
+    return 0;
+}
+
+int head_get(struct txn *txn, uint32_t ix, const struct op_hash *hash, struct head *out)
+{
+    struct head_key key = head_key(ix, hash);
+    struct bytes value;
+    int rv = db_get(txn, DB_heads, KEY_BYTES(key), &value);
+    return rv != 0 ? rv : head_read(hash, value, out);
+}
+
+int head_put(struct txn *txn, uint32_t ix, const struct head *head)
+{
+    struct head_key key = head_key(ix, &head->hash);
+    uint8_t value[32];
+    be_put(value, 8, head->seq);
+    memcpy(value + 8, head->id.b, sizeof(head->id.b));
+    be_put(value + 24, 8, head->n);
+    return db_put(txn, DB_heads, KEY_BYTES(key), bytes_of(value, sizeof(value)));
+}
+
+int head_delete(struct txn *txn, uint32_t ix, const struct op_hash *hash)
+{
+    struct head_key key = head_key(ix, hash);
+    return db_delete(txn, DB_heads, KEY_BYTES(key));
+}
+
+int heads_of(struct txn *txn, uint32_t ix, struct head *out, uint32_t max, uint32_t *count)
+{
+    MDB_cursor *cursor;
+    struct bytes key;
+    struct bytes value;
+    struct op_hash hash = {{0}};
+    struct head_key from = head_key(ix, &hash);
+    *count = 0;
+    int rv = db_cursor(txn, DB_heads, &cursor);
+    if (rv != 0) {
+        return rv;
+    }
+    rv = db_seek(cursor, KEY_BYTES(from), &key, &value);
+    while (rv == 0 && key.len == sizeof(from.b) && be_get(key.data, 4) == ix) {
+        if (*count < max) {
+            memcpy(hash.b, key.data + 4, sizeof(hash.b));
+            rv = head_read(&hash, value, &out[*count]);
+            if (rv != 0) {
+                return rv;
+            }
+        }
+        ++*count;
+        rv = db_step(cursor, MDB_NEXT, &key, &value);
+    }
+    return rv == ERR_UNKNOWN_ID ? 0 : rv;
+}
+
+/* Authors ascend by key and heads by hash, so the hash is a function of the set. */
+int frontier_hash(struct txn *txn, struct op_hash *out, uint64_t *ops)
+{
+    static const char context[] = "meshlog frontier 1";
+    crypto_generichash_state state;
+    crypto_generichash_init(&state, NULL, 0, sizeof(out->b));
+    crypto_generichash_update(&state, (const uint8_t *)context, sizeof(context) - 1);
+    *ops = 0;
+    MDB_cursor *cursor;
+    int rv = db_cursor(txn, DB_authors, &cursor);
+    if (rv != 0) {
+        return rv;
+    }
+    struct bytes key = {0};
+    struct bytes value;
+    for (rv = db_step(cursor, MDB_FIRST, &key, &value); rv == 0;
+         rv = db_step(cursor, MDB_NEXT, &key, &value)) {
+        struct author author;
+        rv = author_read(key, value, &author);
+        if (rv != 0) {
+            return rv;
+        }
+        *ops += author.ops;
+        crypto_generichash_update(&state, author.key.b, sizeof(author.key.b));
+        MDB_cursor *heads;
+        struct op_hash none = {{0}};
+        struct head_key from = head_key(author.ix, &none);
+        struct bytes head;
+        rv = db_cursor(txn, DB_heads, &heads);
+        if (rv != 0) {
+            return rv;
+        }
+        rv = db_seek(heads, KEY_BYTES(from), &head, &value);
+        while (rv == 0 && head.len == sizeof(from.b) && be_get(head.data, 4) == author.ix) {
+            crypto_generichash_update(&state, head.data + 4, sizeof(struct op_hash));
+            rv = db_step(heads, MDB_NEXT, &head, &value);
+        }
+        if (rv != 0 && rv != ERR_UNKNOWN_ID) {
+            return rv;
+        }
+    }
+    crypto_generichash_final(&state, out->b, sizeof(out->b));
+    return rv == ERR_UNKNOWN_ID ? 0 : rv;
+}
+
+/* Walks ------------------------------------------------------------------------------- */
+
+enum { BY_ORDER, BY_AUTHOR, BY_ARRIVAL };
+
+static const enum db walk_db[] = {[BY_ORDER] = DB_order,
+                                  [BY_AUTHOR] = DB_chains,
+                                  [BY_ARRIVAL] = DB_log};
+
+static int walk_begin(struct txn *txn, int by, struct bytes from, struct walk *out)
+{
+    assert(from.len <= sizeof(out->from));
+    *out = (struct walk){.txn = txn, .by = by, .from_len = from.len};
+    memcpy(out->from, from.data, from.len);
+    MDB_cursor *cursor;
+    int rv = mdb_cursor_open(txn->mdb, txn->store->dbi[walk_db[by]], &cursor);
+    out->cursor = rv == 0 ? cursor : NULL;
+    return db_error(rv);
+}
+
+int walk_order(struct txn *txn, const struct op_id *after, struct walk *out)
+{
+    struct op_id from = {{0}};
+    if (after != NULL) { /* The next greater id; after the greatest of all comes none. */
+        from = *after;
+        size_t i = sizeof(from.b);
+        while (i > 0 && ++from.b[i - 1] == 0) {
+            i--;
+        }
+        if (i == 0) {
+            memset(from.b, 0xff, sizeof(from.b));
+        }
+    }
+    return walk_begin(txn, BY_ORDER, bytes_of(from.b, sizeof(from.b)), out);
+}
+
+int walk_author(struct txn *txn, uint32_t ix, uint64_t from_seq, struct walk *out)
+{
+    uint8_t from[12];
+    be_put(from, 4, ix);
+    be_put(from + 4, 8, from_seq);
+    int rv = walk_begin(txn, BY_AUTHOR, bytes_of(from, sizeof(from)), out);
+    out->author_ix = ix;
+    return rv;
+}
+
+int walk_arrival(struct txn *txn, uint64_t from_n, struct walk *out)
+{
+    uint8_t from[8];
+    be_put(from, sizeof(from), from_n);
+    return walk_begin(txn, BY_ARRIVAL, bytes_of(from, sizeof(from)), out);
+}
+
+void walk_end(struct walk *walk)
+{
+    if (walk->cursor != NULL) {
+        mdb_cursor_close(walk->cursor);
+        walk->cursor = NULL;
+    }
+}
+
+static int walk_step(struct walk *walk, struct bytes *key, struct bytes *value)
+{
+    *key = (struct bytes){0};
+    if (walk->from_len == 0) {
+        return db_step(walk->cursor, MDB_NEXT, key, value);
+    }
+    struct bytes from = bytes_of(walk->from, walk->from_len);
+    walk->from_len = 0;
+    return db_seek(walk->cursor, from, key, value);
+}
+
+static int item_from_n(struct txn *txn, uint64_t n, struct walk_item *out)
+{
+    int rv = log_row(txn, n, &out->row);
+    if (rv != 0) {
+        return rv == ERR_UNKNOWN_ID ? ERR_CORRUPT : rv;
+    }
+    out->hash = op_hash(&out->row.op);
+    return 0;
+}
+
+static int item_place(struct txn *txn, struct walk_item *out)
+{
+    int rv = order_get(txn, &out->row.op.id, &out->hash, &out->place);
+    return rv == ERR_UNKNOWN_ID ? ERR_CORRUPT : rv;
+}
+
+int walk_next(struct walk *walk, struct walk_item *out)
+{
+    struct bytes key;
+    struct bytes value;
+    int rv = walk_step(walk, &key, &value);
+    if (rv != 0) {
+        return rv;
+    }
+    switch (walk->by) {
+    case BY_ORDER:
+        rv = place_read(value, &out->place);
+        return rv != 0 ? rv : item_from_n(walk->txn, out->place.n, out);
+    case BY_AUTHOR:
+        if (key.len != sizeof(struct chain_key) || value.len != 8) {
+            return ERR_CORRUPT;
+        }
+        if (be_get(key.data, 4) != walk->author_ix) {
+            return ERR_UNKNOWN_ID;
+        }
+        rv = item_from_n(walk->txn, be_get(value.data, 8), out);
+        return rv != 0 ? rv : item_place(walk->txn, out);
+    default:
+        if (key.len != 8) {
+            return ERR_CORRUPT;
+        }
+        rv = row_read(be_get(key.data, 8), value, &out->row);
+        if (rv != 0) {
+            return rv;
+        }
+        out->hash = op_hash(&out->row.op);
+        return item_place(walk->txn, out);
+    }
+}

@@ -1,0 +1,397 @@
+#include "oplog/standing.h"
+
+#include <stdlib.h>
+
+#include "base/limits.h"
+#include "oplog/clock.h"
+#include "oplog/db.h"
+#include "oplog/kinds.h"
+#include "oplog/payload.h"
+
+/* Layouts (spec/store.md):
+ *   waiting   dep id 16 ‖ n 8                  (nothing)
+ *   abandons  author ix 4 ‖ id 16 ‖ hash 32    seq 8 */
+#define WAITING_KEY 24u
+#define ABANDON_KEY 52u
+
+/* Abandonment ------------------------------------------------------------------------- */
+
+struct abandon {
+    struct op_id id;
+    struct op_hash hash;
+    uint64_t seq;
+};
+
+/* Ops still to be looked at on the way back, in ascending seq, none twice. Wide only where
+ * the author's chain is. */
+struct trail {
+    struct {
+        uint64_t seq;
+        uint64_t n;
+    } *steps;
+    size_t count;
+    size_t cap;
+};
+
+static int trail_add(struct trail *trail, uint64_t seq, uint64_t n)
+{
+    size_t at = trail->count;
+    while (at > 0 && trail->steps[at - 1].seq >= seq) {
+        if (trail->steps[at - 1].n == n) {
+            return 0;
+        }
+        at--;
+    }
+    if (trail->count == trail->cap) {
+        size_t cap = trail->cap == 0 ? 16 : trail->cap * 2;
+        void *grown = realloc(trail->steps, cap * sizeof(trail->steps[0]));
+        if (grown == NULL) {
+            return ERR_NO_MEMORY;
+        }
+        trail->steps = grown;
+        trail->cap = cap;
+    }
+    memmove(&trail->steps[at + 1], &trail->steps[at],
+            (trail->count - at) * sizeof(trail->steps[0]));
+    trail->steps[at].seq = seq;
+    trail->steps[at].n = n;
+    trail->count++;
+    return 0;
+}
+
+/* Find an op that row follows. It is here: the chain was checked. */
+static int find_prev(struct txn *txn, const struct row *row, uint32_t i, uint64_t *n)
+{
+    const struct op_hash *hash = op_prev(&row->op, i);
+    int rv = log_find(txn, row->author_ix, row->op.seq - 1, hash, n);
+    if (rv == ERR_UNKNOWN_ID && row->op.prev_count > 1) {
+        rv = log_search(txn, row->author_ix, row->op.seq - 1, hash, n);
+    }
+    return rv == ERR_UNKNOWN_ID ? ERR_CORRUPT : rv;
+}
+
+static int trail_add_prevs(struct txn *txn, struct trail *trail, const struct row *row,
+                           const struct abandon *abandon)
+{
+    for (uint32_t i = 0; i < row->op.prev_count; i++) {
+        uint64_t n;
+        struct row prev;
+        int rv = find_prev(txn, row, i, &n);
+        if (rv == 0) {
+            rv = log_row(txn, n, &prev);
+        }
+        if (rv == 0 && prev.op.seq >= abandon->seq) { /* Below it, it cannot be met. */
+            rv = trail_add(trail, prev.op.seq, n);
+        }
+        if (rv != 0) {
+            return rv;
+        }
+    }
+    return 0;
+}
+
+/* Does this op on the way back settle that the walk began below the abandonment? It does when
+ * it is the Abandon itself, and when it is a later op that is not abandoned: such an op
+ * descends from it (invariant 14), which keeps the way short. Control ops are never
+ * abandoned, so they tell nothing. */
+static int settles(struct txn *txn, const struct row *row, const struct abandon *abandon,
+                   bool *out)
+{
+    struct op_hash hash = op_hash(&row->op);
+    *out = op_hash_equal(&hash, &abandon->hash);
+    if (*out || kind_is_control(row->op.kind) ||
+        op_id_compare(&row->op.id, &abandon->id) < 0) {
+        return 0;
+    }
+    struct place place;
+    int rv = order_get(txn, &row->op.id, &hash, &place);
+    *out = rv == 0 && !place.abandoned;
+    return rv == ERR_UNKNOWN_ID ? ERR_CORRUPT : rv;
+}
+
+static int descends(struct txn *txn, const struct row *row, const struct abandon *abandon,
+                    bool *out)
+{
+    struct trail trail = {0};
+    *out = false;
+    int rv = trail_add_prevs(txn, &trail, row, abandon);
+    while (rv == 0 && !*out && trail.count > 0) {
+        struct row step;
+        rv = log_row(txn, trail.steps[--trail.count].n, &step);
+        if (rv == 0) {
+            rv = settles(txn, &step, abandon, out);
+        }
+        if (rv == 0 && !*out) {
+            rv = trail_add_prevs(txn, &trail, &step, abandon);
+        }
+    }
+    free(trail.steps);
+    return rv;
+}
+
+static void abandon_key(uint8_t key[ABANDON_KEY], uint32_t ix, const struct op_id *id,
+                        const struct op_hash *hash)
+{
+    be_put(key, 4, ix);
+    memcpy(key + 4, id->b, sizeof(id->b));
+    memcpy(key + 20, hash->b, sizeof(hash->b));
+}
+
+/* Is there an Abandon of the same author with a smaller id that row does not descend from? */
+static int is_abandoned(struct txn *txn, const struct row *row, bool *out)
+{
+    *out = false;
+    uint64_t count;
+    int rv = db_count(txn, DB_abandons, &count);
+    if (rv != 0 || count == 0 || kind_is_control(row->op.kind)) {
+        return rv;
+    }
+    MDB_cursor *cursor;
+    rv = db_cursor(txn, DB_abandons, &cursor);
+    if (rv != 0) {
+        return rv;
+    }
+    uint8_t from[ABANDON_KEY] = {0};
+    be_put(from, 4, row->author_ix);
+    struct bytes key;
+    struct bytes value;
+    rv = db_seek(cursor, bytes_of(from, sizeof(from)), &key, &value);
+    while (rv == 0 && !*out && key.len == ABANDON_KEY && value.len == 8 &&
+           be_get(key.data, 4) == row->author_ix &&
+           memcmp(key.data + 4, row->op.id.b, sizeof(row->op.id.b)) < 0) {
+        struct abandon abandon = {.seq = be_get(value.data, 8)};
+        memcpy(abandon.id.b, key.data + 4, sizeof(abandon.id.b));
+        memcpy(abandon.hash.b, key.data + 20, sizeof(abandon.hash.b));
+        bool below = false;
+        rv = descends(txn, row, &abandon, &below);
+        if (rv != 0) {
+            return rv;
+        }
+        *out = !below;
+        rv = db_step(cursor, MDB_NEXT, &key, &value);
+    }
+    return rv == ERR_UNKNOWN_ID ? 0 : rv;
+}
+
+/* The author's ops with greater ids, as arrival numbers of 8 bytes, ascending by id. */
+static int later_ops(struct txn *txn, uint32_t author_ix, const struct op_id *id,
+                     struct buf *out)
+{
+    struct walk walk;
+    struct walk_item item;
+    int rv = walk_order(txn, id, &walk);
+    while (rv == 0) {
+        rv = walk_next(&walk, &item);
+        if (rv == 0 && item.row.author_ix == author_ix) {
+            buf_put_be(out, 8, item.row.n);
+        }
+    }
+    walk_end(&walk);
+    return rv == ERR_UNKNOWN_ID ? buf_error(out) : rv;
+}
+
+/* Remember an Abandon and judge again what it may void, in ascending order, so that what an
+ * op descends from is settled before it. */
+static int enter_abandon(struct txn *txn, const struct row *row, const struct op_hash *hash)
+{
+    uint8_t key[ABANDON_KEY];
+    uint8_t seq[8];
+    abandon_key(key, row->author_ix, &row->op.id, hash);
+    be_put(seq, sizeof(seq), row->op.seq);
+    int rv = db_put(txn, DB_abandons, bytes_of(key, sizeof(key)), bytes_of(seq, sizeof(seq)));
+    if (rv != 0) {
+        return rv;
+    }
+    struct buf later;
+    buf_init(&later, SIZE_MAX);
+    rv = later_ops(txn, row->author_ix, &row->op.id, &later);
+    for (size_t at = 0; rv == 0 && at < later.len; at += 8) {
+        rv = standing_review(txn, be_get(later.data + at, 8));
+    }
+    buf_free(&later);
+    return rv;
+}
+
+/* Waiting for dependencies ------------------------------------------------------------ */
+
+static int wait_for(struct txn *txn, const struct op_id *dep, uint64_t n)
+{
+    uint8_t key[WAITING_KEY];
+    memcpy(key, dep->b, sizeof(dep->b));
+    be_put(key + sizeof(dep->b), 8, n);
+    return db_put(txn, DB_waiting, bytes_of(key, sizeof(key)), bytes_of(NULL, 0));
+}
+
+/* The first dependency that is not here, if any. */
+static int missing_dep(struct txn *txn, const struct op *op, bool *missing, struct op_id *dep)
+{
+    *missing = false;
+    for (uint32_t i = 0; i < op->dep_count && !*missing; i++) {
+        bool here;
+        *dep = *op_dep(op, i);
+        int rv = order_has(txn, dep, &here);
+        if (rv != 0) {
+            return rv;
+        }
+        *missing = !here;
+    }
+    return 0;
+}
+
+/* Judge again the ops that waited for this id. */
+static int wake_waiting(struct txn *txn, const struct op_id *id)
+{
+    uint64_t count;
+    int rv = db_count(txn, DB_waiting, &count);
+    if (rv != 0 || count == 0) {
+        return rv;
+    }
+    for (;;) {
+        MDB_cursor *cursor;
+        struct bytes key;
+        struct bytes value;
+        rv = db_cursor(txn, DB_waiting, &cursor);
+        if (rv == 0) {
+            rv = db_seek(cursor, bytes_of(id->b, sizeof(id->b)), &key, &value);
+        }
+        if (rv != 0 || key.len != WAITING_KEY || memcmp(key.data, id->b, sizeof(id->b)) != 0) {
+            return rv == ERR_UNKNOWN_ID ? 0 : rv;
+        }
+        uint64_t n = be_get(key.data + sizeof(id->b), 8);
+        rv = txn_error(txn, mdb_cursor_del(cursor, 0));
+        if (rv == 0) {
+            rv = standing_review(txn, n);
+        }
+        if (rv != 0) {
+            return rv;
+        }
+    }
+}
+
+/* Verdicts ---------------------------------------------------------------------------- */
+
+/* What of a payload is needed to apply an op: its first section. */
+static bool core_is_here(const struct row *row)
+{
+    if (row->payload_state != PAYLOAD_REDACTED) {
+        return row->payload_state == PAYLOAD_FULL;
+    }
+    return row->op.payload.len > 1 && row->op.payload.data[1] != 0xc4; /* Not a hash. */
+}
+
+static bool payload_is_broken(const struct row *row)
+{
+    struct bytes payload = row->op.payload;
+    return row->payload_state == PAYLOAD_FULL ? payload_check(payload) != 0
+                                              : payload_check_redacted(payload) != 0;
+}
+
+static struct verdict verdict(enum verdict_state state, enum reason reason)
+{
+    return (struct verdict){.state = (uint8_t)state, .reason = (uint8_t)reason};
+}
+
+/* The log's own verdict, the gravest thing first. */
+static struct verdict log_verdict(const struct row *row, bool abandoned, bool twin, bool missing)
+{
+    if (abandoned) {
+        return verdict(VERDICT_VOID, REASON_ABANDONED);
+    }
+    if (twin) {
+        return verdict(VERDICT_VOID, REASON_TWIN);
+    }
+    if (!op_version_known(&row->op)) {
+        return verdict(VERDICT_PENDING, REASON_VERSION_UNKNOWN);
+    }
+    if (kind_name(row->op.kind) == NULL) {
+        return verdict(VERDICT_PENDING, REASON_KIND_UNKNOWN);
+    }
+    if (!core_is_here(row)) {
+        return verdict(VERDICT_PENDING, REASON_PAYLOAD_ABSENT);
+    }
+    if (payload_is_broken(row)) {
+        return verdict(VERDICT_REJECTED, REASON_SCHEMA);
+    }
+    return missing ? verdict(VERDICT_PENDING, REASON_DEP_MISSING)
+                   : verdict(VERDICT_APPLIED, REASON_NONE);
+}
+
+/* Judge a row. What it waits for is noted last: a change may move the row's bytes. */
+static int judge(struct txn *txn, const struct row *row, bool twin, struct place *out)
+{
+    bool missing;
+    struct op_id dep;
+    int rv = is_abandoned(txn, row, &out->abandoned);
+    if (rv == 0) {
+        rv = missing_dep(txn, &row->op, &missing, &dep);
+    }
+    if (rv != 0) {
+        return rv;
+    }
+    out->n = row->n;
+    out->verdict = log_verdict(row, out->abandoned, twin, missing);
+    const struct store_hooks *hooks = txn->store->hooks;
+    if (hooks != NULL && hooks->judge != NULL) {
+        rv = hooks->judge(hooks->ctx, txn, row, &out->verdict);
+    }
+    if (rv == 0 && missing) {
+        rv = wait_for(txn, &dep, out->n);
+    }
+    return rv;
+}
+
+int standing_review(struct txn *txn, uint64_t n)
+{
+    struct row row;
+    struct place before;
+    struct place after;
+    unsigned same_id = 0;
+    int rv = log_row(txn, n, &row);
+    if (rv != 0) {
+        return rv == ERR_UNKNOWN_ID ? ERR_CORRUPT : rv;
+    }
+    struct op_hash hash = op_hash(&row.op);
+    struct op_id id = row.op.id;
+    rv = order_resolve(txn, &id, &id, &before, &same_id);
+    if (rv == 0) {
+        rv = order_get(txn, &id, &hash, &before);
+    }
+    if (rv == 0) {
+        rv = judge(txn, &row, same_id > 1, &after);
+    }
+    if (rv != 0) {
+        return rv == ERR_UNKNOWN_ID ? ERR_CORRUPT : rv;
+    }
+    if (after.abandoned == before.abandoned && after.verdict.state == before.verdict.state &&
+        after.verdict.reason == before.verdict.reason) {
+        return 0;
+    }
+    return order_put(txn, &id, &hash, &after);
+}
+
+int standing_enter(struct txn *txn, const struct row *row, const struct op_hash *hash,
+                   struct verdict *out)
+{
+    struct place twin;
+    struct place place;
+    unsigned twins = 0;
+    int rv = order_resolve(txn, &row->op.id, &row->op.id, &twin, &twins);
+    if (rv != 0 && rv != ERR_UNKNOWN_ID) {
+        return rv;
+    }
+    rv = judge(txn, row, twins > 0, &place);
+    if (rv == 0) {
+        rv = order_put(txn, &row->op.id, hash, &place);
+    }
+    if (rv == 0 && twins == 0) {
+        rv = wake_waiting(txn, &row->op.id);
+    }
+    if (rv == 0 && twins == 1) { /* Where there were more, they were twins before. */
+        rv = standing_review(txn, twin.n);
+    }
+    if (rv == 0 && row->op.kind == KIND_Abandon && op_version_known(&row->op)) {
+        rv = enter_abandon(txn, row, hash);
+    }
+    *out = place.verdict;
+    return rv;
+}

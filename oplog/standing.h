@@ -1,0 +1,18 @@
+/* standing.h - What the log itself can say about an op: twin, abandoned, waiting, broken.
+ *
+ * Each verdict is a function of the set of ops that are here, so the arrival of one op can
+ * change the verdict of another; standing_enter sees to that. (spec/chains.md) */
+#ifndef OPLOG_STANDING_H
+#define OPLOG_STANDING_H
+
+#include "oplog/log.h"
+
+/* Give a row that was just appended its place in the order, and judge again every op whose
+ * verdict may have changed with its arrival. *out is the row's own verdict. */
+int standing_enter(struct txn *txn, const struct row *row, const struct op_hash *hash,
+                   struct verdict *out) ERR_MUST_CHECK;
+
+/* Judge the op that arrived as n again, because something it depends on has changed. */
+int standing_review(struct txn *txn, uint64_t n) ERR_MUST_CHECK;
+
+#endif

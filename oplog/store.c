@@ -1,0 +1,599 @@
+#include "oplog/store.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/statfs.h>
+#include <unistd.h>
+
+#include "base/limits.h"
+#include "oplog/db.h"
+
+#define DATA_FILE "data.mdb"
+#define LOCK_FILE "LOCK"
+#define LOCK_POLL_MS 20
+
+static const char *const db_names[DB_COUNT] = {
+#define DB_NAME(name) #name,
+    DB_TABLE(DB_NAME)
+#undef DB_NAME
+};
+
+_Static_assert(DB_COUNT <= LIMIT_DATABASES, "every database needs a slot");
+
+int db_error(int code)
+{
+    switch (code) {
+    case 0:
+        return 0;
+    case MDB_NOTFOUND:
+        return ERR_UNKNOWN_ID;
+    case MDB_MAP_FULL:
+        return ERR_MAP_FULL;
+    case ENOENT:
+        return ERR_NO_STORE;
+    case ENOMEM:
+        return ERR_NO_MEMORY;
+    case ENOSPC:
+    case EDQUOT:
+    case EFBIG:
+        return ERR_DISK_FULL;
+    case EACCES:
+    case EPERM:
+    case EROFS:
+        return ERR_READ_ONLY;
+    case MDB_INVALID:
+    case MDB_CORRUPTED:
+    case MDB_PAGE_NOTFOUND:
+    case MDB_VERSION_MISMATCH:
+    case MDB_PANIC:
+    case MDB_BAD_VALSIZE:
+    case MDB_INCOMPATIBLE:
+        return ERR_CORRUPT;
+    case MDB_TXN_FULL:
+    case MDB_READERS_FULL:
+        return ERR_LIMIT;
+    default:
+        return ERR_IO;
+    }
+}
+
+/* Paths ------------------------------------------------------------------------------- */
+
+static char *path_join(const char *dir, const char *name)
+{
+    char *path = NULL;
+    return asprintf(&path, "%s/%s", dir, name) < 0 ? NULL : path;
+}
+
+bool store_fs_is_network(long type)
+{
+    static const uint32_t network[] = {
+        0x6969,     /* NFS */
+        0xff534d42, /* CIFS */
+        0xfe534d42, /* SMB2 */
+        0x517b,     /* SMB */
+        0x01021997, /* 9P */
+        0x65735546, /* FUSE: sshfs and its like */
+        0x5346414f, /* AFS */
+        0x6b414653, /* kAFS */
+        0x73757245, /* Coda */
+        0x564c,     /* NCP */
+        0x00c36400, /* Ceph */
+        0x0bd00bd0, /* Lustre */
+        0x01161970, /* GFS2 */
+        0x7461636f, /* OCFS2 */
+    };
+    for (size_t i = 0; i < sizeof(network) / sizeof(network[0]); i++) {
+        if ((uint32_t)type == network[i]) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static int check_file_system(const char *dir)
+{
+    struct statfs fs;
+    if (statfs(dir, &fs) != 0) {
+        return db_error(errno == ENOTDIR ? ENOENT : errno);
+    }
+    return store_fs_is_network((long)fs.f_type) ? ERR_NETWORK_FS : 0;
+}
+
+/* ERR_NO_STORE without a data file; ERR_CORRUPT when it is too short to be one. */
+static int check_data_file(const char *dir, off_t *size)
+{
+    char *path = path_join(dir, DATA_FILE);
+    if (path == NULL) {
+        return ERR_NO_MEMORY;
+    }
+    struct stat st;
+    int rv = stat(path, &st) != 0 ? db_error(errno == ENOTDIR ? ENOENT : errno) : 0;
+    free(path);
+    if (rv != 0) {
+        return rv;
+    }
+    *size = st.st_size;
+    return S_ISREG(st.st_mode) && st.st_size >= 2 * 4096 ? 0 : ERR_CORRUPT;
+}
+
+/* The lock of the one writer. flock belongs to the open file, so it goes when the process
+ * does, however it ends. */
+static int lock_writer(const char *dir, int *fd)
+{
+    char *path = path_join(dir, LOCK_FILE);
+    if (path == NULL) {
+        return ERR_NO_MEMORY;
+    }
+    *fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    int rv = *fd < 0 ? db_error(errno) : 0;
+    free(path);
+    if (rv != 0) {
+        return rv;
+    }
+    for (unsigned waited = 0;; waited += LOCK_POLL_MS) {
+        if (flock(*fd, LOCK_EX | LOCK_NB) == 0) {
+            return 0;
+        }
+        if (errno != EWOULDBLOCK && errno != EINTR) {
+            rv = db_error(errno);
+            break;
+        }
+        if (waited >= LIMIT_WRITER_WAIT_MS) {
+            rv = ERR_BUSY;
+            break;
+        }
+        (void)poll(NULL, 0, LOCK_POLL_MS);
+    }
+    close(*fd);
+    *fd = -1;
+    return rv;
+}
+
+/* Opening ----------------------------------------------------------------------------- */
+
+static int env_open(struct store *store, uint64_t map_bytes)
+{
+    int rv = mdb_env_create(&store->env);
+    if (rv != 0) {
+        return db_error(rv);
+    }
+    if (map_bytes > 0) {
+        rv = mdb_env_set_mapsize(store->env, map_bytes);
+    }
+    if (rv == 0) {
+        rv = mdb_env_set_maxdbs(store->env, LIMIT_DATABASES);
+    }
+    if (rv == 0) {
+        rv = mdb_env_set_maxreaders(store->env, LIMIT_READERS);
+    }
+    if (rv == 0) {
+        unsigned flags = MDB_NOTLS | (store->writable ? 0 : MDB_RDONLY);
+        rv = mdb_env_open(store->env, store->dir, flags, 0600);
+    }
+    if (rv == 0) { /* Slots of processes that died. */
+        int dead;
+        rv = mdb_reader_check(store->env, &dead);
+    }
+    return db_error(rv);
+}
+
+/* A file shorter than its own count of pages would end in a signal when read. */
+static int check_file_complete(struct store *store, off_t size)
+{
+    MDB_envinfo info;
+    MDB_stat stat;
+    int rv = mdb_env_info(store->env, &info);
+    if (rv == 0) {
+        rv = mdb_env_stat(store->env, &stat);
+    }
+    if (rv != 0) {
+        return db_error(rv);
+    }
+    uint64_t needed = ((uint64_t)info.me_last_pgno + 1) * stat.ms_psize;
+    return needed <= (uint64_t)size ? 0 : ERR_CORRUPT;
+}
+
+static int open_databases(struct store *store, unsigned flags)
+{
+    struct txn *txn;
+    int rv = flags == MDB_CREATE ? txn_begin_write(store, &txn) : txn_begin_read(store, &txn);
+    if (rv != 0) {
+        return rv;
+    }
+    for (int i = 0; i < DB_COUNT; i++) {
+        int code = mdb_dbi_open(txn->mdb, db_names[i], flags, &store->dbi[i]);
+        if (code != 0) { /* A file without our databases is not one of ours. */
+            txn_abort(txn);
+            return code == MDB_NOTFOUND ? ERR_CORRUPT : db_error(code);
+        }
+    }
+    return txn_commit(txn);
+}
+
+static int check_schema(struct store *store)
+{
+    struct txn *txn;
+    int rv = txn_begin_read(store, &txn);
+    if (rv != 0) {
+        return rv;
+    }
+    uint8_t schema[4];
+    size_t len = sizeof(schema);
+    rv = meta_get(txn, "schema", schema, &len);
+    if (rv == 0 && be_get(schema, sizeof(schema)) > STORE_SCHEMA) {
+        rv = ERR_NEWER_SCHEMA;
+    }
+    if (rv == 0) {
+        len = sizeof(store->mesh.b);
+        rv = meta_get(txn, "mesh", store->mesh.b, &len);
+    }
+    txn_abort(txn);
+    return rv == ERR_UNKNOWN_ID ? ERR_CORRUPT : rv;
+}
+
+static struct store *store_new(const char *dir, bool writable)
+{
+    struct store *store = calloc(1, sizeof(*store));
+    if (store == NULL) {
+        return NULL;
+    }
+    store->lock_fd = -1;
+    store->writable = writable;
+    store->dir = strdup(dir);
+    if (store->dir == NULL) {
+        free(store);
+        return NULL;
+    }
+    return store;
+}
+
+void store_close(struct store *store)
+{
+    if (store == NULL) {
+        return;
+    }
+    if (store->env != NULL) {
+        mdb_env_close(store->env);
+    }
+    if (store->lock_fd >= 0) {
+        close(store->lock_fd);
+    }
+    free(store->dir);
+    free(store);
+}
+
+static int put_identity(struct store *store, const struct mesh_id *mesh)
+{
+    struct txn *txn;
+    int rv = txn_begin_write(store, &txn);
+    if (rv != 0) {
+        return rv;
+    }
+    uint8_t schema[4];
+    be_put(schema, sizeof(schema), STORE_SCHEMA);
+    rv = meta_put(txn, "schema", bytes_of(schema, sizeof(schema)));
+    if (rv == 0) {
+        rv = meta_put(txn, "mesh", bytes_of(mesh->b, sizeof(mesh->b)));
+    }
+    if (rv != 0) {
+        txn_abort(txn);
+        return rv;
+    }
+    return txn_commit(txn);
+}
+
+int store_create(const char *dir, const struct mesh_id *mesh, uint64_t map_bytes)
+{
+    off_t size;
+    int rv = check_file_system(dir);
+    if (rv != 0) {
+        return rv;
+    }
+    if (check_data_file(dir, &size) != ERR_NO_STORE) {
+        return ERR_EXISTS;
+    }
+    struct store *store = store_new(dir, true);
+    if (store == NULL) {
+        return ERR_NO_MEMORY;
+    }
+    rv = lock_writer(dir, &store->lock_fd);
+    if (rv == 0) {
+        rv = env_open(store, map_bytes > 0 ? map_bytes : LIMIT_MAP_START);
+    }
+    if (rv == 0) {
+        rv = open_databases(store, MDB_CREATE);
+    }
+    if (rv == 0) {
+        rv = put_identity(store, mesh);
+    }
+    store_close(store);
+    return rv;
+}
+
+int store_open(const char *dir, enum store_mode mode, struct store **out)
+{
+    off_t size;
+    int rv = check_data_file(dir, &size);
+    if (rv != 0) {
+        return rv;
+    }
+    rv = check_file_system(dir);
+    if (rv != 0) {
+        return rv;
+    }
+    struct store *store = store_new(dir, mode == STORE_WRITE);
+    if (store == NULL) {
+        return ERR_NO_MEMORY;
+    }
+    if (store->writable) {
+        rv = lock_writer(dir, &store->lock_fd);
+    }
+    if (rv == 0) {
+        rv = env_open(store, 0);
+    }
+    if (rv == 0) { /* Beside a writer the file may have grown since. */
+        rv = check_data_file(dir, &size);
+    }
+    if (rv == 0) {
+        rv = check_file_complete(store, size);
+    }
+    if (rv == 0) {
+        rv = open_databases(store, 0);
+    }
+    if (rv == 0) {
+        rv = check_schema(store);
+    }
+    if (rv != 0) {
+        store_close(store);
+        return rv;
+    }
+    *out = store;
+    return 0;
+}
+
+const struct mesh_id *store_mesh(const struct store *store)
+{
+    return &store->mesh;
+}
+
+const char *store_dir(const struct store *store)
+{
+    return store->dir;
+}
+
+int store_file_bytes(struct store *store, uint64_t *out)
+{
+    off_t size;
+    int rv = check_data_file(store->dir, &size);
+    if (rv == 0) {
+        *out = (uint64_t)size;
+    }
+    return rv;
+}
+
+void store_set_hooks(struct store *store, const struct store_hooks *hooks)
+{
+    store->hooks = hooks;
+}
+
+/* Transactions ------------------------------------------------------------------------ */
+
+static int grow_to(struct store *store, uint64_t map_bytes)
+{
+    if (map_bytes > LIMIT_MAP_MAX) {
+        return ERR_LIMIT;
+    }
+    int rv = mdb_env_set_mapsize(store->env, map_bytes);
+    if (rv != 0) { /* LMDB has unmapped already: any further use would crash. */
+        store->failed = true;
+    }
+    return db_error(rv);
+}
+
+static int grow_if_needed(struct store *store)
+{
+    MDB_envinfo info;
+    MDB_stat stat;
+    int rv = mdb_env_info(store->env, &info);
+    if (rv == 0) {
+        rv = mdb_env_stat(store->env, &stat);
+    }
+    if (rv != 0) {
+        return db_error(rv);
+    }
+    uint64_t used = ((uint64_t)info.me_last_pgno + 1) * stat.ms_psize;
+    uint64_t map = info.me_mapsize;
+    if (store->map_full) {
+        map *= 2;
+        store->map_full = false;
+    }
+    while (map < used + LIMIT_MAP_HEADROOM || map / 10 < used / 9) {
+        map *= 2;
+    }
+    return map == info.me_mapsize ? 0 : grow_to(store, map);
+}
+
+static int txn_begin(struct store *store, unsigned flags, struct txn **out)
+{
+    if (store->failed) {
+        return ERR_IO;
+    }
+    struct txn *txn = calloc(1, sizeof(*txn));
+    if (txn == NULL) {
+        return ERR_NO_MEMORY;
+    }
+    txn->store = store;
+    int rv = mdb_txn_begin(store->env, NULL, flags, &txn->mdb);
+    if (rv == MDB_MAP_RESIZED) { /* Another process has grown the map: adopt its size. */
+        rv = mdb_env_set_mapsize(store->env, 0);
+        if (rv == 0) {
+            rv = mdb_txn_begin(store->env, NULL, flags, &txn->mdb);
+        }
+    }
+    if (rv != 0) {
+        free(txn);
+        return db_error(rv);
+    }
+    *out = txn;
+    return 0;
+}
+
+int txn_begin_read(struct store *store, struct txn **out)
+{
+    return txn_begin(store, MDB_RDONLY, out);
+}
+
+int txn_begin_write(struct store *store, struct txn **out)
+{
+    assert(store->writable);
+    if (!store->failed) {
+        int rv = grow_if_needed(store);
+        if (rv != 0) {
+            return rv;
+        }
+    }
+    return txn_begin(store, 0, out);
+}
+
+struct store *txn_store(const struct txn *txn)
+{
+    return txn->store;
+}
+
+static void close_cursors(struct txn *txn)
+{
+    for (int i = 0; i < DB_COUNT; i++) {
+        if (txn->cursor[i] != NULL) {
+            mdb_cursor_close(txn->cursor[i]);
+        }
+    }
+}
+
+int txn_commit(struct txn *txn)
+{
+    close_cursors(txn);
+    int rv = db_error(mdb_txn_commit(txn->mdb));
+    if (rv == ERR_MAP_FULL) {
+        txn->store->map_full = true;
+    } else if (rv != 0) { /* What reached the disk is unknown: reopen to find out. */
+        txn->store->failed = true;
+    }
+    free(txn);
+    return rv;
+}
+
+void txn_abort(struct txn *txn)
+{
+    if (txn == NULL) {
+        return;
+    }
+    close_cursors(txn);
+    mdb_txn_abort(txn->mdb);
+    free(txn);
+}
+
+/* Rows -------------------------------------------------------------------------------- */
+
+static MDB_val val_of(struct bytes bytes)
+{
+    return (MDB_val){.mv_size = bytes.len, .mv_data = (void *)(uintptr_t)bytes.data};
+}
+
+int txn_error(struct txn *txn, int code)
+{
+    if (code == MDB_MAP_FULL) {
+        txn->store->map_full = true;
+    }
+    return db_error(code);
+}
+
+int db_cursor(struct txn *txn, enum db db, MDB_cursor **out)
+{
+    int rv = 0;
+    if (txn->cursor[db] == NULL) {
+        rv = mdb_cursor_open(txn->mdb, txn->store->dbi[db], &txn->cursor[db]);
+    }
+    *out = txn->cursor[db];
+    return db_error(rv);
+}
+
+int db_get(struct txn *txn, enum db db, struct bytes key, struct bytes *value)
+{
+    MDB_val k = val_of(key);
+    MDB_val v;
+    int rv = mdb_get(txn->mdb, txn->store->dbi[db], &k, &v);
+    if (rv == 0) {
+        *value = bytes_of(v.mv_data, v.mv_size);
+    }
+    return db_error(rv);
+}
+
+int db_put(struct txn *txn, enum db db, struct bytes key, struct bytes value)
+{
+    MDB_val k = val_of(key);
+    MDB_val v = val_of(value);
+    return txn_error(txn, mdb_put(txn->mdb, txn->store->dbi[db], &k, &v, 0));
+}
+
+int db_delete(struct txn *txn, enum db db, struct bytes key)
+{
+    MDB_val k = val_of(key);
+    return txn_error(txn, mdb_del(txn->mdb, txn->store->dbi[db], &k, NULL));
+}
+
+int db_step(MDB_cursor *cursor, MDB_cursor_op op, struct bytes *key, struct bytes *value)
+{
+    MDB_val k = val_of(*key);
+    MDB_val v;
+    int rv = mdb_cursor_get(cursor, &k, &v, op);
+    if (rv == 0) {
+        *key = bytes_of(k.mv_data, k.mv_size);
+        *value = bytes_of(v.mv_data, v.mv_size);
+    }
+    return db_error(rv);
+}
+
+int db_seek(MDB_cursor *cursor, struct bytes from, struct bytes *key, struct bytes *value)
+{
+    *key = from;
+    return db_step(cursor, MDB_SET_RANGE, key, value);
+}
+
+int db_count(struct txn *txn, enum db db, uint64_t *out)
+{
+    MDB_stat stat;
+    int rv = mdb_stat(txn->mdb, txn->store->dbi[db], &stat);
+    if (rv == 0) {
+        *out = stat.ms_entries;
+    }
+    return db_error(rv);
+}
+
+/* Facts about the store --------------------------------------------------------------- */
+
+int meta_get(struct txn *txn, const char *name, void *out, size_t *len)
+{
+    struct bytes value = {0};
+    int rv = db_get(txn, DB_meta, bytes_of_text(name), &value);
+    if (rv != 0) {
+        return rv;
+    }
+    if (value.len > *len) {
+        return ERR_TOO_LARGE;
+    }
+    memcpy(out, value.data, value.len);
+    *len = value.len;
+    return 0;
+}
+
+int meta_put(struct txn *txn, const char *name, struct bytes value)
+{
+    return db_put(txn, DB_meta, bytes_of_text(name), value);
+}

@@ -1,0 +1,92 @@
+/* store.h - The folder that holds a log: one LMDB environment, a lock, key files.
+ *
+ * One process writes at a time (a lock on the file LOCK), any number read beside it. Every
+ * other call of oplog/ works inside a transaction that its caller begins and ends here, so
+ * that a caller can put several changes into one commit. (spec/store.md) */
+#ifndef OPLOG_STORE_H
+#define OPLOG_STORE_H
+
+#include "oplog/id.h"
+#include "oplog/verdict.h"
+
+#define STORE_SCHEMA 1u
+
+struct store;
+struct txn;
+struct row;
+
+enum store_mode {
+    STORE_READ,  /* Beside a writer. */
+    STORE_WRITE, /* The one writer; waits LIMIT_WRITER_WAIT_MS for another to finish. */
+};
+
+/* Make an empty store for a mesh in the folder dir, which must be there. map_bytes is the
+ * first size of the memory map, 0 for LIMIT_MAP_START. What was made of a store that could
+ * not be finished stays in dir: make it in a folder of its own (node/init.c does).
+ *
+ *   ERR_EXISTS   there is a store in dir
+ *   ERR_BUSY, ERR_READ_ONLY, ERR_DISK_FULL, ERR_NETWORK_FS, ERR_IO, ERR_NO_MEMORY */
+int store_create(const char *dir, const struct mesh_id *mesh, uint64_t map_bytes)
+    ERR_MUST_CHECK;
+
+/* Open the store in dir. The caller ends it with store_close. A process must not open a
+ * store twice.
+ *
+ *   ERR_NO_STORE       there is none: run init
+ *   ERR_BUSY           another writer did not finish in time
+ *   ERR_NEWER_SCHEMA   written by a newer program
+ *   ERR_CORRUPT        not an LMDB file, cut short, or its first pages are damaged
+ *   ERR_READ_ONLY, ERR_NETWORK_FS, ERR_DISK_FULL, ERR_IO, ERR_NO_MEMORY */
+int store_open(const char *dir, enum store_mode mode, struct store **out) ERR_MUST_CHECK;
+
+/* No transaction may be open. NULL is fine. */
+void store_close(struct store *store);
+
+const struct mesh_id *store_mesh(const struct store *store);
+const char *store_dir(const struct store *store);
+
+/* The bytes of the data file, as the file system has it. */
+int store_file_bytes(struct store *store, uint64_t *out) ERR_MUST_CHECK;
+
+/* Begin a transaction. One write transaction at a time, in the thread that began it. Keep
+ * read transactions short: a long one keeps freed pages from being used again. Before a
+ * write transaction the map grows when LIMIT_MAP_HEADROOM or a tenth of it is not free; no
+ * other transaction of this process may be open then. */
+int txn_begin_read(struct store *store, struct txn **out) ERR_MUST_CHECK;
+int txn_begin_write(struct store *store, struct txn **out) ERR_MUST_CHECK;
+
+/* Make everything durable. Only when this returned 0 may anyone be told. The transaction is
+ * gone afterwards in any case; on error nothing of it happened.
+ *
+ *   ERR_MAP_FULL            do the same work again: the next transaction grows the map
+ *   ERR_DISK_FULL, ERR_IO   the store takes no more: close it, reopen, verify, go on */
+int txn_commit(struct txn *txn) ERR_MUST_CHECK;
+
+/* Forget everything. Ends a read transaction too. NULL is fine. */
+void txn_abort(struct txn *txn);
+
+struct store *txn_store(const struct txn *txn);
+
+/* What later layers do with ops. judge is called for every op whose place in the log is
+ * settled, with the verdict the log itself came to, and may change it; it is called again
+ * whenever that verdict may have changed. fold is called once for the ops that one call of
+ * chain_accept or append_group put into the log. Both work inside the transaction; an error
+ * ends it. */
+struct store_hooks {
+    void *ctx;
+    int (*judge)(void *ctx, struct txn *txn, const struct row *row, struct verdict *verdict);
+    int (*fold)(void *ctx, struct txn *txn, uint64_t first_n, uint64_t count);
+};
+
+/* hooks is borrowed until the store is closed. */
+void store_set_hooks(struct store *store, const struct store_hooks *hooks);
+
+/* Small named facts about this store ("node", "name", …). get: *len is the room and then
+ * the length; ERR_UNKNOWN_ID when there is none, ERR_TOO_LARGE when it does not fit. */
+int meta_get(struct txn *txn, const char *name, void *out, size_t *len) ERR_MUST_CHECK;
+int meta_put(struct txn *txn, const char *name, struct bytes value) ERR_MUST_CHECK;
+
+/* Is this statfs type one of a network file system? */
+bool store_fs_is_network(long type);
+
+#endif

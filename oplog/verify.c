@@ -1,0 +1,375 @@
+#include "oplog/verify.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "oplog/db.h"
+#include "oplog/pool.h"
+
+#define CHUNK 4096u      /* Ops that one thread checks at a time, in one read transaction. */
+#define CHUNKS_AT_ONCE 8u
+
+static const char unreadable[] = "unreadable";     /* The bytes are no op. */
+static const char altered[] = "altered";           /* They are not the bytes that were stored. */
+static const char not_in_chain[] = "not_in_chain"; /* Its row in the author's chain is gone. */
+static const char bad_payload[] = "bad_digest";    /* The payload does not fit the header. */
+static const char lost_prev[] = "lost_prev";       /* An op it follows is not there. */
+static const char stale_head[] = "stale_head";     /* An op it follows still counts as a head. */
+static const char bad_signature[] = "bad_signature";
+static const char missing[] = "missing";           /* Its arrival number has no op. */
+static const char bad_author[] = "bad_author";     /* Its author is not known. */
+static const char bad_index[] = "bad_index";       /* Rows that belong to no op. */
+
+struct check {
+    struct store *store;
+    uint64_t first; /* Of the chunks being checked. */
+    uint64_t total;
+    pthread_mutex_t lock;
+    struct buf found; /* struct damage */
+    int error;        /* The first failure to read. */
+};
+
+static void record(struct check *check, const struct damage *damage)
+{
+    pthread_mutex_lock(&check->lock);
+    buf_put(&check->found, damage, sizeof(*damage));
+    pthread_mutex_unlock(&check->lock);
+}
+
+static void fail(struct check *check, int error)
+{
+    pthread_mutex_lock(&check->lock);
+    check->error = check->error == 0 ? error : check->error;
+    pthread_mutex_unlock(&check->lock);
+}
+
+/* One thread's walk through a chunk, with the last op of each of a few authors at hand. */
+struct pass {
+    struct check *check;
+    struct txn *txn;
+    uint32_t last_ix;
+    bool has_last;
+    struct op_hash last;
+};
+
+static void damaged(struct pass *pass, uint64_t n, const char *problem)
+{
+    struct damage damage = {.n = n, .problem = problem};
+    record(pass->check, &damage);
+}
+
+static void damaged_op(struct pass *pass, const struct row *row, const struct op_hash *hash,
+                       const char *problem)
+{
+    struct damage damage = {.n = row->n, .problem = problem, .has_id = true, .has_hash = true};
+    damage.id = row->op.id;
+    damage.hash = *hash;
+    damage.seq = row->op.seq;
+    damage.has_author = author_key(pass->txn, row->author_ix, &damage.author) == 0;
+    record(pass->check, &damage);
+}
+
+/* The problem with the ops that this one follows, or NULL. */
+static const char *check_prevs(struct pass *pass, const struct row *row)
+{
+    for (uint32_t i = 0; i < row->op.prev_count; i++) {
+        const struct op_hash *prev = op_prev(&row->op, i);
+        bool just_seen = pass->has_last && pass->last_ix == row->author_ix &&
+                         op_hash_equal(prev, &pass->last);
+        if (!just_seen) {
+            uint64_t n;
+            int rv = log_find(pass->txn, row->author_ix, row->op.seq - 1, prev, &n);
+            if (rv == ERR_UNKNOWN_ID && row->op.prev_count > 1) {
+                rv = log_search(pass->txn, row->author_ix, row->op.seq - 1, prev, &n);
+            }
+            if (rv != 0) {
+                return lost_prev;
+            }
+        }
+        struct head head;
+        if (head_get(pass->txn, row->author_ix, prev, &head) == 0) {
+            return stale_head;
+        }
+    }
+    return NULL;
+}
+
+static void check_op(struct pass *pass, uint64_t n)
+{
+    struct row row;
+    struct place place;
+    uint64_t in_chain;
+    enum payload_state state;
+    int rv = log_row(pass->txn, n, &row);
+    if (rv != 0) {
+        damaged(pass, n, rv == ERR_UNKNOWN_ID ? missing : unreadable);
+        return;
+    }
+    struct op_hash hash = op_hash(&row.op);
+    const char *problem = NULL;
+    if (order_get(pass->txn, &row.op.id, &hash, &place) != 0 || place.n != n) {
+        damaged(pass, n, altered);
+        return;
+    }
+    if (chain_row(pass->txn, row.author_ix, row.op.seq, &hash, &in_chain) != 0 || in_chain != n) {
+        problem = not_in_chain;
+    } else if (op_check_payload(&row.op, &state) != 0 || state != row.payload_state) {
+        problem = bad_payload;
+    } else {
+        problem = check_prevs(pass, &row);
+    }
+    if (problem != NULL) {
+        damaged_op(pass, &row, &hash, problem);
+    }
+    pass->has_last = true;
+    pass->last_ix = row.author_ix;
+    pass->last = hash;
+}
+
+static void check_chunk(void *ctx, size_t i)
+{
+    struct check *check = ctx;
+    struct pass pass = {.check = check};
+    int rv = txn_begin_read(check->store, &pass.txn);
+    if (rv != 0) {
+        fail(check, rv);
+        return;
+    }
+    uint64_t from = check->first + i * CHUNK;
+    uint64_t to = from + CHUNK < check->total ? from + CHUNK : check->total;
+    for (uint64_t n = from; n < to; n++) {
+        check_op(&pass, n);
+    }
+    txn_abort(pass.txn);
+}
+
+static int check_log(struct check *check, struct pool *pool, const struct verify_report *report)
+{
+    while (check->first < check->total && check->error == 0) {
+        uint64_t left = check->total - check->first;
+        uint64_t chunks = (left + CHUNK - 1) / CHUNK;
+        chunks = chunks < CHUNKS_AT_ONCE ? chunks : CHUNKS_AT_ONCE;
+        pool_begin(pool, check_chunk, check, chunks);
+        pool_wait(pool);
+        check->first += chunks * CHUNK;
+        if (report->progress != NULL) {
+            uint64_t done = check->first < check->total ? check->first : check->total;
+            report->progress(report->ctx, done, check->total);
+        }
+    }
+    return check->error;
+}
+
+/* Heads, counts ------------------------------------------------------------------------ */
+
+static void check_head(struct pass *pass, const struct author *author, const struct head *head)
+{
+    struct row row;
+    if (log_row(pass->txn, head->n, &row) != 0) {
+        return; /* Named already, as missing or unreadable. */
+    }
+    struct op_hash hash = op_hash(&row.op);
+    const char *problem = NULL;
+    if (!op_hash_equal(&hash, &head->hash)) {
+        problem = altered;
+    } else if (op_verify(&row.op, &author->key, store_mesh(pass->check->store)) != 0) {
+        problem = bad_signature;
+    }
+    if (problem != NULL) {
+        damaged_op(pass, &row, &hash, problem);
+    }
+}
+
+static int check_author(struct pass *pass, const struct author *author)
+{
+    struct op_author key;
+    int rv = author_key(pass->txn, author->ix, &key);
+    uint32_t count = 0;
+    if (rv == 0) {
+        rv = heads_of(pass->txn, author->ix, NULL, 0, &count);
+    }
+    if (rv != 0 || count == 0 || memcmp(key.b, author->key.b, sizeof(key.b)) != 0) {
+        struct damage damage = {.problem = bad_author, .has_author = true, .author = author->key};
+        record(pass->check, &damage);
+        return rv == ERR_UNKNOWN_ID ? 0 : rv;
+    }
+    struct head *heads = calloc(count, sizeof(*heads));
+    if (heads == NULL) {
+        return ERR_NO_MEMORY;
+    }
+    rv = heads_of(pass->txn, author->ix, heads, count, &count);
+    for (uint32_t i = 0; i < count && rv == 0; i++) {
+        check_head(pass, author, &heads[i]);
+    }
+    free(heads);
+    return rv;
+}
+
+/* Every op has its rows; if the counts agree, there are no others. */
+static int check_counts(struct pass *pass, uint64_t author_ops)
+{
+    uint64_t log;
+    uint64_t order;
+    uint64_t chains;
+    int rv = db_count(pass->txn, DB_log, &log);
+    if (rv == 0) {
+        rv = db_count(pass->txn, DB_order, &order);
+    }
+    if (rv == 0) {
+        rv = db_count(pass->txn, DB_chains, &chains);
+    }
+    if (rv == 0 && (order != log || chains != log || author_ops != log)) {
+        damaged(pass, pass->check->total, bad_index);
+    }
+    return rv;
+}
+
+static int check_authors(struct check *check, struct verify_totals *out)
+{
+    struct pass pass = {.check = check};
+    struct author author = {0};
+    uint64_t ops = 0;
+    int rv = txn_begin_read(check->store, &pass.txn);
+    if (rv != 0) {
+        return rv;
+    }
+    struct op_author next = {{0}};
+    while ((rv = author_next(pass.txn, &next, &author)) == 0) {
+        out->authors++;
+        ops += author.ops;
+        rv = check_author(&pass, &author);
+        next = author.key;
+        size_t i = sizeof(next.b);
+        while (i > 0 && ++next.b[i - 1] == 0) {
+            i--;
+        }
+        if (rv != 0 || i == 0) {
+            break;
+        }
+    }
+    if (rv == 0 || rv == ERR_UNKNOWN_ID) {
+        rv = check_counts(&pass, ops);
+    }
+    txn_abort(pass.txn);
+    return rv;
+}
+
+/* Reporting ---------------------------------------------------------------------------- */
+
+static int compare_damage(const void *a, const void *b)
+{
+    const struct damage *left = a;
+    const struct damage *right = b;
+    return left->n < right->n ? -1 : left->n > right->n;
+}
+
+/* The damaged op that arrived as n, if it still lacks a name. */
+static struct damage *nameless(struct damage *found, size_t count, uint64_t n)
+{
+    struct damage wanted = {.n = n};
+    struct damage *damage = bsearch(&wanted, found, count, sizeof(*found), compare_damage);
+    return damage != NULL && !damage->has_id ? damage : NULL;
+}
+
+/* Name the ops whose bytes no longer tell who they were: the indexes still know. */
+static int name_by_index(struct txn *txn, enum db db, struct damage *found, size_t count)
+{
+    MDB_cursor *cursor;
+    struct bytes key = {0};
+    struct bytes value;
+    int rv = db_cursor(txn, db, &cursor);
+    if (rv == 0) {
+        rv = db_step(cursor, MDB_FIRST, &key, &value);
+    }
+    for (; rv == 0; rv = db_step(cursor, MDB_NEXT, &key, &value)) {
+        struct damage *damage =
+            value.len < 8 ? NULL : nameless(found, count, be_get(value.data, 8));
+        if (damage == NULL) {
+            continue;
+        }
+        if (db == DB_order && key.len >= sizeof(damage->id.b)) {
+            memcpy(damage->id.b, key.data, sizeof(damage->id.b));
+            damage->has_id = true;
+        } else if (db == DB_chains && key.len >= 12) {
+            damage->seq = be_get(key.data + 4, 8);
+            uint32_t ix = (uint32_t)be_get(key.data, 4);
+            damage->has_author = author_key(txn, ix, &damage->author) == 0;
+        }
+    }
+    return rv == ERR_UNKNOWN_ID ? 0 : rv;
+}
+
+static int identify(struct check *check, struct damage *found, size_t count)
+{
+    struct txn *txn;
+    int rv = txn_begin_read(check->store, &txn);
+    if (rv != 0) {
+        return rv;
+    }
+    rv = name_by_index(txn, DB_chains, found, count);
+    if (rv == 0) {
+        rv = name_by_index(txn, DB_order, found, count);
+    }
+    txn_abort(txn);
+    return rv;
+}
+
+static int report_damage(struct check *check, const struct verify_report *report,
+                         struct verify_totals *out)
+{
+    struct damage *found = (struct damage *)(void *)check->found.data;
+    size_t count = check->found.len / sizeof(*found);
+    int rv = buf_error(&check->found);
+    if (rv != 0 || count == 0) {
+        return rv;
+    }
+    qsort(found, count, sizeof(*found), compare_damage);
+    rv = identify(check, found, count);
+    for (size_t i = 0; i < count && rv == 0; i++) {
+        report->damage(report->ctx, &found[i]);
+        out->damaged++;
+    }
+    return rv;
+}
+
+static int count_ops(struct store *store, uint64_t *out)
+{
+    struct txn *txn;
+    int rv = txn_begin_read(store, &txn);
+    if (rv != 0) {
+        return rv;
+    }
+    rv = log_count(txn, out);
+    txn_abort(txn);
+    return rv;
+}
+
+int verify_store(struct store *store, unsigned threads, const struct verify_report *report,
+                 struct verify_totals *out)
+{
+    struct check check = {.store = store};
+    struct pool *pool = NULL;
+    *out = (struct verify_totals){0};
+    int rv = count_ops(store, &check.total);
+    if (rv != 0) {
+        return rv;
+    }
+    rv = pool_create(threads, &pool);
+    if (rv != 0) {
+        return rv;
+    }
+    pthread_mutex_init(&check.lock, NULL);
+    buf_init(&check.found, SIZE_MAX);
+    out->ops = check.total;
+    rv = check_log(&check, pool, report);
+    if (rv == 0) {
+        rv = check_authors(&check, out);
+    }
+    if (rv == 0) {
+        rv = report_damage(&check, report, out);
+    }
+    buf_free(&check.found);
+    pthread_mutex_destroy(&check.lock);
+    pool_free(pool);
+    return rv;
+}
