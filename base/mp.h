@@ -49,7 +49,7 @@ int mp_check(struct bytes in) ERR_MUST_CHECK;
  * arrays or maps are already open around it; *items counts on. */
 int mp_check_one(struct cursor *in, uint32_t base_depth, uint32_t *items) ERR_MUST_CHECK;
 
-/* Valid UTF-8: shortest forms, no surrogates, at most U+10FFFF. */
+/* Valid UTF-8: shortest forms, no surrogates, at most U+10FFFF, and no U+0000. */
 bool utf8_valid(struct bytes text);
 
 #endif

@@ -26,6 +26,9 @@ static size_t multibyte_len(const uint8_t *at, size_t left)
 bool utf8_valid(struct bytes text)
 {
     size_t i = 0;
+    if (text.len > 0 && memchr(text.data, 0, text.len) != NULL) {
+        return false; /* What reads texts as C does would see less than what was signed. */
+    }
     while (i < text.len) {
         uint64_t eight;
         if (text.len - i >= sizeof(eight)) { /* Most texts are ASCII: eight at a time. */

@@ -7,8 +7,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/file.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "base/limits.h"
@@ -476,6 +478,21 @@ static void close_cursors(struct txn *txn)
     }
 }
 
+/* LMDB calls a write that was cut short an I/O error. Where there is hardly any room left, for
+ * the file or on the disk, that was the reason. */
+static bool room_is_short(const struct store *store)
+{
+    struct statvfs fs;
+    struct rlimit limit;
+    off_t size;
+    if (statvfs(store->dir, &fs) == 0 && fs.f_bavail * fs.f_frsize < LIMIT_TXN_BYTES) {
+        return true;
+    }
+    return getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY &&
+           check_data_file(store->dir, &size) == 0 &&
+           (uint64_t)size + LIMIT_TXN_BYTES > limit.rlim_cur;
+}
+
 int txn_commit(struct txn *txn)
 {
     close_cursors(txn);
@@ -484,6 +501,7 @@ int txn_commit(struct txn *txn)
         txn->store->map_full = true;
     } else if (rv != 0) { /* What reached the disk is unknown: reopen to find out. */
         txn->store->failed = true;
+        rv = rv == ERR_IO && room_is_short(txn->store) ? ERR_DISK_FULL : rv;
     }
     free(txn);
     return rv;

@@ -722,7 +722,8 @@ static void known_texts_are_valid_or_not(void **state)
             }
         }
     }
-    assert_true(utf8_valid(bytes_of("a\0b", 3)));
+    assert_false(utf8_valid(bytes_of("a\0b", 3)));
+    assert_false(utf8_valid(bytes_of("\0", 1)));
     assert_true(utf8_valid(bytes_of(NULL, 0)));
 }
 
@@ -746,7 +747,7 @@ static void every_code_point_has_one_form(void **state)
     for (size_t len = 1; len <= 4; len++) {
         for (uint32_t code = 0; code < ends[len]; code++) {
             uint8_t text[4];
-            bool exists = code <= 0x10ffff && (code < 0xd800 || code > 0xdfff);
+            bool exists = code > 0 && code <= 0x10ffff && (code < 0xd800 || code > 0xdfff);
             bool want = exists && code >= ends[len - 1];
             if (utf8_valid(utf8_form(code, len, text)) != want) {
                 fail_msg("U+%04X in %zu bytes", code, len);
