@@ -1,0 +1,719 @@
+#include "tests/unit/support_vectors.h"
+
+#include <sodium.h>
+#include <stdlib.h>
+
+#include "base/text.h"
+#include "oplog/clock.h"
+
+/* Small helpers ------------------------------------------------------------------------ */
+
+static struct value hex(struct arena *arena, struct bytes bytes)
+{
+    char *text = arena_alloc(arena, 2 * bytes.len + 1);
+    assert_non_null(text);
+    hex_encode(bytes, text);
+    return value_text(text);
+}
+
+#define HEX(thing) hex(arena, bytes_of((thing).b, sizeof((thing).b)))
+
+/* A code, or null for success. */
+static struct value code(int err)
+{
+    return err == 0 ? value_null() : value_text(err_code(err));
+}
+
+static struct value vector(struct arena *arena, const char *why)
+{
+    struct value map = value_map();
+    value_put(arena, &map, "why", value_text(why));
+    return map;
+}
+
+static struct bytes unhex(const char *text)
+{
+    size_t len = strlen(text) / 2;
+    uint8_t *out = support_alloc(len);
+    assert_ok(hex_decode(bytes_of_text(text), out, len));
+    return bytes_of(out, len);
+}
+
+/* Ids ----------------------------------------------------------------------------------- */
+
+static void make_ids(struct arena *arena, struct value *vectors)
+{
+    static const struct {
+        const char *why;
+        uint64_t wall_ms;
+        uint16_t counter;
+    } cases[] = {
+        {"the beginning of time", 0, 0},
+        {"an ordinary moment", NOW_MS, 0},
+        {"a busy millisecond", NOW_MS, 513},
+        {"a full counter", NOW_MS, UINT16_MAX},
+        {"the end of time", CLOCK_WALL_MAX, UINT16_MAX},
+    };
+    for (uint32_t i = 0; i < COUNT_OF(cases); i++) {
+        struct test_author author = author_of(i);
+        struct op_id id = id_at(&author, cases[i].wall_ms, cases[i].counter);
+        char text[OP_ID_TEXT];
+        op_id_text(&id, text);
+        struct value map = vector(arena, cases[i].why);
+        value_put(arena, &map, "author", HEX(author.key));
+        value_put(arena, &map, "wall_ms", value_int((int64_t)cases[i].wall_ms));
+        value_put(arena, &map, "counter", value_int(cases[i].counter));
+        value_put(arena, &map, "id", HEX(id));
+        value_put(arena, &map, "text", value_text_of(arena_copy(arena, bytes_of_text(text))));
+        value_push(arena, vectors, map);
+    }
+}
+
+/* Clock --------------------------------------------------------------------------------- */
+
+struct tick {
+    char what; /* 't'ick at wall clock a; 'r'eceive wall a, counter b */
+    uint64_t a;
+    uint16_t b;
+    uint64_t wall_ms; /* The clock afterwards. */
+    uint16_t counter;
+    int error;
+};
+
+static void put_steps(struct arena *arena, struct value *map, const struct tick *ticks,
+                      size_t count)
+{
+    struct value steps = value_array();
+    for (size_t i = 0; i < count; i++) {
+        struct value step = value_map();
+        bool tick = ticks[i].what == 't';
+        value_put(arena, &step, "do", value_text(tick ? "tick" : "receive"));
+        value_put(arena, &step, tick ? "now_ms" : "wall_ms", value_int((int64_t)ticks[i].a));
+        if (!tick) {
+            value_put(arena, &step, "counter", value_int(ticks[i].b));
+        }
+        value_put(arena, &step, "error", code(ticks[i].error));
+        struct value clock = value_array();
+        value_push(arena, &clock, value_int((int64_t)ticks[i].wall_ms));
+        value_push(arena, &clock, value_int(ticks[i].counter));
+        value_put(arena, &step, "clock", clock);
+        value_push(arena, &steps, step);
+    }
+    value_put(arena, map, "steps", steps);
+}
+
+static void make_clock(struct arena *arena, struct value *vectors)
+{
+    static const struct tick ordinary[] = {
+        {'t', 1000, 0, 1000, 0, 0}, {'t', 1000, 0, 1000, 1, 0}, {'t', 1005, 0, 1005, 0, 0},
+        {'t', 900, 0, 1005, 1, 0},
+    };
+    static const struct tick received[] = {
+        {'r', 2000, 7, 2000, 7, 0}, {'t', 1000, 0, 2000, 8, 0}, {'r', 1500, 9, 2000, 8, 0},
+        {'r', 2000, 3, 2000, 8, 0}, {'r', 2000, 9, 2000, 9, 0}, {'t', 2001, 0, 2001, 0, 0},
+    };
+    static const struct tick overflow[] = {
+        {'r', 3000, 65534, 3000, 65534, 0}, {'t', 3000, 0, 3000, 65535, 0},
+        {'t', 3000, 0, 3001, 0, 0},         {'t', 3000, 0, 3001, 1, 0},
+        {'t', 3001, 0, 3001, 2, 0},
+    };
+    static const struct tick end[] = {
+        {'r', CLOCK_WALL_MAX, 65534, CLOCK_WALL_MAX, 65534, 0},
+        {'t', 1, 0, CLOCK_WALL_MAX, 65535, 0},
+        {'t', 1, 0, CLOCK_WALL_MAX, 65535, ERR_CLOCK},
+    };
+    static const struct {
+        const char *why;
+        const struct tick *ticks;
+        size_t count;
+    } cases[] = {
+        {"the wall clock leads; within a millisecond the counter does; it never goes back",
+         ordinary, COUNT_OF(ordinary)},
+        {"what is received is taken over when it is greater, and the next tick is beyond it",
+         received, COUNT_OF(received)},
+        {"a full counter carries into the wall part", overflow, COUNT_OF(overflow)},
+        {"at the end of time no op can be made", end, COUNT_OF(end)},
+    };
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        struct value map = vector(arena, cases[i].why);
+        put_steps(arena, &map, cases[i].ticks, cases[i].count);
+        value_push(arena, vectors, map);
+    }
+}
+
+/* Values -------------------------------------------------------------------------------- */
+
+static void make_values(struct arena *arena, struct value *vectors)
+{
+    static const struct {
+        const char *why;
+        const char *msgpack;
+        const char *json; /* NULL: refused. */
+        int error;
+    } cases[] = {
+        {"null", "c0", "null", 0},
+        {"true", "c3", "true", 0},
+        {"the largest small integer", "7f", "127", 0},
+        {"one byte", "cc80", "128", 0},
+        {"two bytes", "cd0100", "256", 0},
+        {"four bytes", "ce00010000", "65536", 0},
+        {"eight bytes", "cf0000000100000000", "4294967296", 0},
+        {"the largest integer", "cf7fffffffffffffff", "9223372036854775807", 0},
+        {"the smallest small integer", "e0", "-32", 0},
+        {"negative, one byte", "d0df", "-33", 0},
+        {"the smallest integer", "d38000000000000000", "-9223372036854775808", 0},
+        {"the empty text", "a0", "\"\"", 0},
+        {"a text", "a46d657368", "\"mesh\"", 0},
+        {"a text beyond ASCII", "a5c3a9e282ac", "\"\xc3\xa9\xe2\x82\xac\"", 0},
+        {"bytes", "c403010203", "{\"/\":{\"bytes\":\"AQID\"}}", 0},
+        {"a link", "81a12fc4050171120141", "{\"/\":\"bafyreakb\"}", 0},
+        {"an array", "93010203", "[1,2,3]", 0},
+        {"a map, keys ascending by bytes", "83a141c0a161c3a2616200", "{\"A\":null,\"a\":true,\"ab\":0}",
+         0},
+        {"nested nine deep", "919191919191919190", NULL, ERR_TOO_LARGE},
+        {"nested eight deep", "9191919191919190", "[[[[[[[[]]]]]]]]", 0},
+        {"an integer in a longer form", "cc7f", NULL, ERR_NOT_CANONICAL},
+        {"a text with a longer head", "d90161", NULL, ERR_NOT_CANONICAL},
+        {"bytes with a longer head", "c50001ff", NULL, ERR_NOT_CANONICAL},
+        {"an array with a longer head", "dc000101", NULL, ERR_NOT_CANONICAL},
+        {"a map with a longer head", "de0001a16100", NULL, ERR_NOT_CANONICAL},
+        {"keys out of order", "82a16200a16100", NULL, ERR_NOT_CANONICAL},
+        {"a key twice", "82a16100a16100", NULL, ERR_NOT_CANONICAL},
+        {"a key that is no text", "810100", NULL, ERR_NOT_CANONICAL},
+        {"invalid UTF-8", "a1ff", NULL, ERR_NOT_CANONICAL},
+        {"an overlong character", "a2c080", NULL, ERR_NOT_CANONICAL},
+        {"a surrogate", "a3eda080", NULL, ERR_NOT_CANONICAL},
+        {"a zero in a text", "a3610062", NULL, ERR_NOT_CANONICAL},
+        {"a float of four bytes", "ca3f800000", NULL, ERR_NOT_CANONICAL},
+        {"not a number", "cb7ff8000000000000", NULL, ERR_NOT_CANONICAL},
+        {"infinity", "cb7ff0000000000000", NULL, ERR_NOT_CANONICAL},
+        {"\"/\" with something that is no link", "81a12f01", NULL, ERR_NOT_CANONICAL},
+        {"\"/\" beside another key", "82a12fc40101a16100", NULL, ERR_NOT_CANONICAL},
+        {"an integer beyond 63 bits", "cf8000000000000000", NULL, ERR_MALFORMED},
+        {"an ext", "d40100", NULL, ERR_MALFORMED},
+        {"the reserved byte", "c1", NULL, ERR_MALFORMED},
+        {"nothing", "", NULL, ERR_TRUNCATED},
+        {"a text that ends early", "a46d65", NULL, ERR_TRUNCATED},
+        {"an array that ends early", "930102", NULL, ERR_TRUNCATED},
+        {"an array of four thousand million", "ddffffffff", NULL, ERR_TOO_LARGE},
+        {"something after the end", "c0c0", NULL, ERR_TRAILING},
+    };
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        struct value map = vector(arena, cases[i].why);
+        value_put(arena, &map, "msgpack", value_text(cases[i].msgpack));
+        if (cases[i].json != NULL) {
+            value_put(arena, &map, "json", value_text(cases[i].json));
+        }
+        value_put(arena, &map, "error", code(cases[i].error));
+        value_push(arena, vectors, map);
+    }
+}
+
+/* Payloads ------------------------------------------------------------------------------- */
+
+static struct op_hash hash_bytes(struct bytes bytes)
+{
+    struct op_hash hash;
+    crypto_generichash(hash.b, sizeof(hash.b), bytes.data, bytes.len, NULL, 0);
+    return hash;
+}
+
+/* The digest of sections whose bytes are given: what spec/op.md says, spelled out. */
+static struct op_hash digest_by_hand(const struct bytes *sections, size_t count)
+{
+    struct op_hash hashes[LIMIT_SECTIONS];
+    for (size_t i = 0; i < count; i++) {
+        hashes[i] = hash_bytes(sections[i]);
+    }
+    return hash_bytes(bytes_of(hashes, count * sizeof(hashes[0])));
+}
+
+static void push_payload(struct arena *arena, struct value *vectors, const char *why,
+                         struct bytes payload, size_t size, const struct op_hash *digest,
+                         const char *state, int error)
+{
+    struct value map = vector(arena, why);
+    value_put(arena, &map, "payload", hex(arena, payload));
+    value_put(arena, &map, "size", value_int((int64_t)size));
+    value_put(arena, &map, "digest", HEX(*digest));
+    value_put(arena, &map, "state", state == NULL ? value_null() : value_text(state));
+    value_put(arena, &map, "error", code(error));
+    value_push(arena, vectors, map);
+}
+
+/* Two sections: {"": salt 00…, "a": 1} and {"": salt 11…, "geo": "x"}. */
+static const char section_core[] = "82a0c41000000000000000000000000000000000a16101";
+static const char section_geo[] = "82a0c41011111111111111111111111111111111a367656fa178";
+
+static void make_payloads(struct arena *arena, struct value *vectors)
+{
+    struct bytes sections[2] = {unhex(section_core), unhex(section_geo)};
+    struct op_hash digest = digest_by_hand(sections, 2);
+    struct op_hash one = digest_by_hand(sections, 1);
+    struct op_hash geo = hash_bytes(sections[1]);
+    struct buf out;
+    buf_init(&out, 4096);
+    buf_put_byte(&out, 0x92);
+    buf_put(&out, sections[0].data, sections[0].len);
+    size_t core_end = out.len;
+    buf_put(&out, sections[1].data, sections[1].len);
+    struct bytes full = support_copy(buf_bytes(&out));
+    push_payload(arena, vectors, "two sections", full, full.len, &digest, "full", 0);
+    push_payload(arena, vectors, "nothing of it", bytes_of(NULL, 0), full.len, &digest, "absent",
+                 0);
+    out.len = core_end;
+    buf_put(&out, "\xc4\x20", 2);
+    buf_put(&out, geo.b, sizeof(geo.b));
+    push_payload(arena, vectors, "the second section withheld", support_copy(buf_bytes(&out)),
+                 full.len, &digest, "redacted", 0);
+    out.data[3] ^= 1;
+    push_payload(arena, vectors, "withheld, and the rest changed: a lying redaction",
+                 support_copy(buf_bytes(&out)), full.len, &digest, NULL, ERR_BAD_DIGEST);
+    uint8_t *changed = support_alloc(full.len);
+    memcpy(changed, full.data, full.len);
+    changed[full.len - 1] ^= 1;
+    push_payload(arena, vectors, "one bit changed", bytes_of(changed, full.len), full.len, &digest,
+                 NULL, ERR_BAD_DIGEST);
+    push_payload(arena, vectors, "another size than announced", full, full.len + 1, &digest,
+                 NULL, ERR_BAD_DIGEST);
+    push_payload(arena, vectors, "the digest of the first section alone", full, full.len, &one,
+                 NULL, ERR_BAD_DIGEST);
+    struct bytes garbage = unhex("00ff00ff");
+    struct op_hash whole = digest_by_hand(&garbage, 1);
+    push_payload(arena, vectors, "no sections at all: the bytes count as one", garbage,
+                 garbage.len, &whole, "full", 0);
+    buf_free(&out);
+}
+
+/* Ops ------------------------------------------------------------------------------------ */
+
+static struct value ids(struct arena *arena, const struct op_id *deps, uint32_t count)
+{
+    struct value list = value_array();
+    for (uint32_t i = 0; i < count; i++) {
+        value_push(arena, &list, HEX(deps[i]));
+    }
+    return list;
+}
+
+static void push_op(struct arena *arena, struct value *vectors, const char *why,
+                    const struct test_author *author, const struct draft *draft, int error)
+{
+    const struct made *op = make(author, draft);
+    struct value map = vector(arena, why);
+    value_put(arena, &map, "mesh", HEX(test_mesh));
+    value_put(arena, &map, "seed", hex(arena, bytes_of(author->seed, sizeof(author->seed))));
+    value_put(arena, &map, "author", HEX(author->key));
+    value_put(arena, &map, "op", hex(arena, op->raw));
+    value_put(arena, &map, "error", code(error));
+    if (error == 0) {
+        struct value prev = value_array();
+        for (uint32_t i = 0; i < draft->prev_count; i++) {
+            value_push(arena, &prev, HEX(draft->prev[i]));
+        }
+        value_put(arena, &map, "header", hex(arena, op->header));
+        value_put(arena, &map, "sig", hex(arena, op->sig));
+        value_put(arena, &map, "hash", HEX(op->hash));
+        value_put(arena, &map, "version",
+                  value_int(draft->version == 0 ? 1 : (int64_t)draft->version));
+        value_put(arena, &map, "kind",
+                  value_int(draft->kind == 0 ? KIND_CreateClaim : (int64_t)draft->kind));
+        value_put(arena, &map, "id", HEX(op->id));
+        value_put(arena, &map, "seq", value_int((int64_t)op->seq));
+        value_put(arena, &map, "prev", prev);
+        value_put(arena, &map, "deps", ids(arena, draft->deps, draft->dep_count));
+        value_put(arena, &map, "size", value_int((int64_t)op->payload.len));
+    }
+    value_push(arena, vectors, map);
+}
+
+static void make_good_ops(struct arena *arena, struct value *vectors,
+                          const struct test_author *author)
+{
+    struct op_hash prev[2] = {{{1}}, {{2}}};
+    struct op_id deps[2] = {id_at(author, NOW_MS - 2, 0), id_at(author, NOW_MS - 1, 0)};
+    struct draft first = {.kind = KIND_DelegateUcan, .payload = payload_first(author)};
+    struct draft second = {.seq = 2, .prev = prev, .prev_count = 1};
+    struct draft join = {.seq = 9, .prev = prev, .prev_count = 2, .deps = deps, .dep_count = 2,
+                         .payload = payload_of("{\"text\":\"tea\",\"geo\":[1,2]}", 3)};
+    struct draft future = {.version = 2, .kind = 4000000000, .seq = 2, .prev = prev,
+                           .prev_count = 1, .further = unhex("93a161c0c3"), .further_count = 1};
+    push_op(arena, vectors, "a first op", author, &first, 0);
+    push_op(arena, vectors, "the op after", author, &second, 0);
+    push_op(arena, vectors, "a join with dependencies and two sections", author, &join, 0);
+    push_op(arena, vectors, "a later version, kind and field", author, &future, 0);
+}
+
+static void make_bad_ops(struct arena *arena, struct value *vectors,
+                         const struct test_author *author)
+{
+    struct test_author other = author_of(2);
+    struct op_hash prev[2] = {{{2}}, {{1}}};
+    struct op_id foreign = id_at(&other, NOW_MS, 0);
+    struct op_id late = id_at(author, NOW_MS, 0);
+    struct op_id unsorted[2] = {id_at(author, NOW_MS - 1, 0), id_at(author, NOW_MS - 2, 0)};
+    const struct {
+        const char *why;
+        struct draft draft;
+        int error;
+    } cases[] = {
+        {"signed for another mesh", {.mesh = &other_mesh}, ERR_BAD_SIGNATURE},
+        {"not signed", {.sign = SIGN_NONE}, ERR_BAD_SIGNATURE},
+        {"signed with garbage", {.sign = SIGN_GARBAGE}, ERR_BAD_SIGNATURE},
+        {"a signature of three bytes", {.sig = unhex("c403010203")}, ERR_MALFORMED},
+        {"another author's node part", {.id = &foreign}, ERR_BAD_ID},
+        {"version 0", {.field[0] = unhex("00")}, ERR_MALFORMED},
+        {"a version in a longer form", {.field[0] = unhex("cc01")}, ERR_NOT_CANONICAL},
+        {"an id of 15 bytes", {.field[2] = unhex("c40f000000000000000000000000000000")},
+         ERR_MALFORMED},
+        {"seq 0", {.field[3] = unhex("00")}, ERR_BAD_PREV},
+        {"seq 2 after nothing", {.seq = 2}, ERR_BAD_PREV},
+        {"seq 1 after something", {.seq = 1, .prev = prev, .prev_count = 1}, ERR_BAD_PREV},
+        {"prev not ascending", {.seq = 2, .prev = prev, .prev_count = 2}, ERR_BAD_PREV},
+        {"deps not ascending", {.deps = unsorted, .dep_count = 2}, ERR_BAD_DEPS},
+        {"depends on itself", {.deps = &late, .dep_count = 1}, ERR_BAD_DEPS},
+        {"a size of 0", {.field[6] = unhex("00")}, ERR_MALFORMED},
+        {"a size over the limit", {.field[6] = unhex("ce00010001")}, ERR_TOO_LARGE},
+        {"a digest of 31 bytes", {.field[7] = unhex("c41f00000000000000000000000000000000000000"
+                                                    "000000000000000000000000")},
+         ERR_MALFORMED},
+        {"seven fields", {.array_head = unhex("97")}, ERR_MALFORMED},
+        {"another payload", {.carry = CARRY_THIS, .carried = payload_of("{\"a\":1}", 9)},
+         ERR_BAD_DIGEST},
+        {"nothing", {.array_head = unhex("c0")}, ERR_MALFORMED},
+    };
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        push_op(arena, vectors, cases[i].why, author, &cases[i].draft, cases[i].error);
+    }
+}
+
+static void make_ops(struct arena *arena, struct value *vectors)
+{
+    struct test_author author = author_of(1);
+    make_good_ops(arena, vectors, &author);
+    make_bad_ops(arena, vectors, &author);
+}
+
+/* Chains --------------------------------------------------------------------------------- */
+
+/* One history: segments in the order they are delivered, and what must come of them. */
+struct history {
+    struct arena *arena;
+    struct value deliveries;
+    struct value verdicts;
+    const struct test_author *author[4];
+    struct op_hash heads[4][8];
+    uint32_t head_count[4];
+    uint32_t authors;
+};
+
+static void history_begin(struct history *history, struct arena *arena)
+{
+    *history = (struct history){
+        .arena = arena, .deliveries = value_array(), .verdicts = value_array()};
+}
+
+static void deliver_wire(struct history *history, struct bytes wire, int error,
+                         uint32_t appended, uint32_t duplicate, uint32_t parked)
+{
+    struct arena *arena = history->arena;
+    struct value map = value_map();
+    value_put(arena, &map, "segment", hex(arena, wire));
+    value_put(arena, &map, "error", code(error));
+    value_put(arena, &map, "appended", value_int(appended));
+    value_put(arena, &map, "duplicate", value_int(duplicate));
+    value_put(arena, &map, "parked", value_int(parked));
+    value_push(arena, &history->deliveries, map);
+}
+
+static void deliver(struct history *history, const struct test_author *author,
+                    const struct made *const *ops, uint32_t count, int error, uint32_t duplicate)
+{
+    uint32_t appended = error == 0 ? count - duplicate : 0;
+    deliver_wire(history, segment_of(author, ops, count), error, appended,
+                 error == 0 ? duplicate : 0, 0);
+}
+
+static void expect(struct history *history, const struct made *op, const char *verdict,
+                   const char *reason)
+{
+    struct arena *arena = history->arena;
+    struct value map = value_map();
+    value_put(arena, &map, "id", HEX(op->id));
+    value_put(arena, &map, "hash", HEX(op->hash));
+    value_put(arena, &map, "verdict", value_text(verdict));
+    value_put(arena, &map, "reason", reason == NULL ? value_null() : value_text(reason));
+    value_push(arena, &history->verdicts, map);
+}
+
+static void expect_applied(struct history *history, const struct made *const *ops, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        expect(history, ops[i], "applied", NULL);
+    }
+}
+
+static void expect_head(struct history *history, const struct test_author *author,
+                        const struct made *head)
+{
+    uint32_t at = 0;
+    while (at < history->authors && history->author[at] != author) {
+        at++;
+    }
+    history->author[at] = author;
+    history->heads[at][history->head_count[at]++] = head->hash;
+    history->authors = at == history->authors ? at + 1 : history->authors;
+}
+
+static int compare_hashes(const void *a, const void *b)
+{
+    return memcmp(a, b, sizeof(struct op_hash));
+}
+
+static struct op_hash frontier_by_hand(struct history *history)
+{
+    static const char context[] = "meshlog frontier 1";
+    struct op_hash hash;
+    struct buf out;
+    bool done[4] = {false};
+    buf_init(&out, 4096);
+    buf_put(&out, context, sizeof(context) - 1);
+    for (uint32_t turn = 0; turn < history->authors; turn++) {
+        uint32_t least = UINT32_MAX;
+        for (uint32_t i = 0; i < history->authors; i++) {
+            if (!done[i] && (least == UINT32_MAX ||
+                             memcmp(history->author[i]->key.b, history->author[least]->key.b,
+                                    32) < 0)) {
+                least = i;
+            }
+        }
+        done[least] = true;
+        qsort(history->heads[least], history->head_count[least], sizeof(struct op_hash),
+              compare_hashes);
+        buf_put(&out, history->author[least]->key.b, 32);
+        buf_put(&out, history->heads[least],
+                history->head_count[least] * sizeof(struct op_hash));
+    }
+    assert_ok(buf_error(&out));
+    hash = hash_bytes(buf_bytes(&out));
+    buf_free(&out);
+    return hash;
+}
+
+static void history_end(struct history *history, const char *why, struct value *vectors)
+{
+    struct arena *arena = history->arena;
+    struct op_hash frontier = frontier_by_hand(history);
+    struct value map = vector(arena, why);
+    value_put(arena, &map, "mesh", HEX(test_mesh));
+    value_put(arena, &map, "now_ms", value_int((int64_t)NOW_MS));
+    value_put(arena, &map, "deliveries", history->deliveries);
+    value_put(arena, &map, "ops", history->verdicts);
+    value_put(arena, &map, "frontier", HEX(frontier));
+    value_push(arena, vectors, map);
+}
+
+static void history_line(struct arena *arena, struct value *vectors)
+{
+    struct history history;
+    struct test_author one = author_of(1);
+    const struct made *ops[6];
+    make_run(&one, NULL, "g--g-g", ops, 6);
+    history_begin(&history, arena);
+    deliver(&history, &one, ops + 2, 2, ERR_UNKNOWN_AUTHOR, 0);
+    deliver(&history, &one, ops, 1, 0, 0);
+    deliver(&history, &one, ops + 2, 2, ERR_GAP, 0);
+    deliver(&history, &one, ops + 1, 2, ERR_BAD_SIGNATURE, 0);
+    deliver(&history, &one, ops, 4, 0, 1);
+    deliver(&history, &one, ops + 1, 5, 0, 3);
+    deliver(&history, &one, ops, 6, 0, 6);
+    expect_applied(&history, ops, 6);
+    expect_head(&history, &one, ops[5]);
+    history_end(&history, "one line: unknown author, gap, unsigned end, overlap, repeat", vectors);
+}
+
+static void history_fork(struct arena *arena, struct value *vectors)
+{
+    struct history history;
+    struct test_author one = author_of(1);
+    struct test_author two = author_of(2);
+    const struct made *ops[3];
+    const struct made *other[2];
+    struct draft branch = {.wall_ms = NOW_MS + 500};
+    struct draft late = {.wall_ms = NOW_MS + 900};
+    make_run(&one, NULL, "g", ops, 3);
+    make_run(&two, NULL, "g", other, 2);
+    const struct made *fork = make_next(&one, ops[0], &branch);
+    const struct made *heads[2] = {ops[2], fork};
+    const struct made *join = make_join(&one, heads, 2, &late);
+    const struct made *open = make_next(&one, ops[1], &late);
+    history_begin(&history, arena);
+    deliver(&history, &two, other, 2, 0, 0);
+    deliver(&history, &one, ops, 3, 0, 0);
+    deliver(&history, &one, &join, 1, ERR_GAP, 0);
+    deliver(&history, &one, &fork, 1, 0, 0);
+    deliver(&history, &one, &join, 1, 0, 0);
+    deliver(&history, &one, &open, 1, 0, 0);
+    expect_applied(&history, ops, 3);
+    expect_applied(&history, other, 2);
+    expect(&history, fork, "applied", NULL);
+    expect(&history, join, "void", "twin");
+    expect(&history, open, "void", "twin");
+    expect_head(&history, &one, join);
+    expect_head(&history, &one, open);
+    expect_head(&history, &two, other[1]);
+    history_end(&history, "a fork, its join, and a twin of the join on a third branch", vectors);
+}
+
+static void history_abandon(struct arena *arena, struct value *vectors)
+{
+    struct history history;
+    struct test_author one = author_of(1);
+    const struct made *ops[4];
+    make_run(&one, NULL, "g", ops, 4); /* ops[1] is the last that counts. */
+    struct draft abandon = {.kind = KIND_Abandon};
+    const struct made *undo = make_next(&one, ops[1], &abandon); /* A twin of ops[2]. */
+    struct draft control = {.kind = KIND_SetMeshRules};
+    const struct made *rules = make_next(&one, ops[3], &control);
+    struct draft later = {.wall_ms = NOW_MS + 700};
+    const struct made *after = make_next(&one, undo, &later);
+    history_begin(&history, arena);
+    deliver(&history, &one, ops, 4, 0, 0);
+    deliver(&history, &one, &rules, 1, 0, 0);
+    deliver(&history, &one, &undo, 1, 0, 0);
+    deliver(&history, &one, &after, 1, 0, 0);
+    expect_applied(&history, ops, 2);
+    expect(&history, ops[2], "void", "twin");
+    expect(&history, undo, "void", "twin");
+    expect(&history, ops[3], "void", "abandoned");
+    expect(&history, rules, "applied", NULL);
+    expect(&history, after, "applied", NULL);
+    expect_head(&history, &one, rules);
+    expect_head(&history, &one, after);
+    history_end(&history, "an Abandon that comes late, is a twin itself, and spares a control op",
+                vectors);
+}
+
+static void history_payloads(struct arena *arena, struct value *vectors)
+{
+    struct history history;
+    struct test_author one = author_of(1);
+    const struct made *first = make_first(&one, NOW_MS);
+    struct draft absent = {.carry = CARRY_NOTHING, .payload = payload_of("{\"text\":\"x\"}", 1)};
+    struct draft broken = {.payload = payload_broken(2)};
+    struct draft kind = {.kind = 999};
+    struct draft version = {.version = 2};
+    const struct made *ops[5] = {first};
+    ops[1] = make_next(&one, ops[0], &absent);
+    ops[2] = make_next(&one, ops[1], &broken);
+    ops[3] = make_next(&one, ops[2], &kind);
+    ops[4] = make_next(&one, ops[3], &version);
+    struct op_id nobody = id_at(&one, NOW_MS - 5, 7);
+    struct draft waits = {.deps = &nobody, .dep_count = 1};
+    const struct made *waiting = make_next(&one, ops[4], &waits);
+    history_begin(&history, arena);
+    deliver(&history, &one, ops, 5, 0, 0);
+    deliver(&history, &one, &waiting, 1, 0, 0);
+    expect(&history, ops[0], "applied", NULL);
+    expect(&history, ops[1], "pending", "payload_absent");
+    expect(&history, ops[2], "rejected", "schema");
+    expect(&history, ops[3], "pending", "kind_unknown");
+    expect(&history, ops[4], "pending", "version_unknown");
+    expect(&history, waiting, "pending", "dep_missing");
+    expect_head(&history, &one, waiting);
+    history_end(&history, "no payload, a broken one, an unknown kind, a later version, a missing "
+                          "dependency: all are in the chain", vectors);
+}
+
+static void history_future(struct arena *arena, struct value *vectors)
+{
+    struct history history;
+    struct test_author one = author_of(1);
+    const struct made *ops[4];
+    ops[0] = make_first(&one, NOW_MS);
+    struct draft edge = {.wall_ms = NOW_MS + LIMIT_SKEW_MS};
+    struct draft ahead = {.wall_ms = NOW_MS + LIMIT_SKEW_MS + 1, .sign = SIGN_NONE};
+    struct draft end = {.wall_ms = NOW_MS + LIMIT_SKEW_MS + 2};
+    ops[1] = make_next(&one, ops[0], &edge);
+    ops[2] = make_next(&one, ops[1], &ahead);
+    ops[3] = make_next(&one, ops[2], &end);
+    history_begin(&history, arena);
+    deliver_wire(&history, segment_of(&one, ops, 4), 0, 2, 0, 2);
+    deliver_wire(&history, segment_of(&one, ops + 2, 2), 0, 0, 0, 2);
+    expect_applied(&history, ops, 2);
+    expect_head(&history, &one, ops[1]);
+    history_end(&history, "a tail from the future is parked; an inner signature lets the rest in",
+                vectors);
+}
+
+static void history_refusals(struct arena *arena, struct value *vectors)
+{
+    struct history history;
+    struct test_author one = author_of(1);
+    struct test_author two = author_of(2);
+    const struct made *ops[4];
+    make_run(&one, NULL, "gx-g", ops, 4);
+    struct draft wrong_seq = {.seq = 4};
+    struct draft same_time = {.id = &ops[0]->id};
+    struct draft text = {.payload = payload_of("{\"text\":\"swapped\"}", 5), .sign = SIGN_NONE};
+    const struct made *swapped[4] = {ops[0], ops[1], make_next(&one, ops[1], &text), ops[3]};
+    const struct made *skips = make_next(&one, ops[0], &wrong_seq);
+    const struct made *stands = make_next(&one, ops[0], &same_time);
+    struct draft claim = {0};
+    const struct made *not_first = make(&two, &claim);
+    struct bytes wire = segment_of(&one, ops, 4);
+    struct buf longer;
+    buf_init(&longer, wire.len + 1);
+    buf_put(&longer, wire.data, wire.len);
+    buf_put_byte(&longer, 0);
+    assert_ok(buf_error(&longer));
+    history_begin(&history, arena);
+    deliver(&history, &two, &not_first, 1, ERR_UNKNOWN_AUTHOR, 0);
+    deliver(&history, &one, swapped, 4, ERR_BAD_PREV, 0);
+    deliver_wire(&history, bytes_of(wire.data, wire.len - 1), ERR_TRUNCATED, 0, 0, 0);
+    deliver_wire(&history, bytes_of(wire.data, 40), ERR_TRUNCATED, 0, 0, 0);
+    deliver_wire(&history, support_copy(buf_bytes(&longer)), ERR_TRAILING, 0, 0, 0);
+    deliver(&history, &one, ops, 4, 0, 0);
+    deliver(&history, &one, &skips, 1, ERR_GAP, 0);
+    deliver(&history, &one, &stands, 1, ERR_BAD_ID, 0);
+    expect_applied(&history, ops, 4);
+    expect_head(&history, &one, ops[3]);
+    history_end(&history, "a first op that admits nobody, a swapped op, a cut, a byte too many, a "
+                          "wrong seq, an id that stands still; inner garbage signatures are fine",
+                vectors);
+    buf_free(&longer);
+}
+
+static void make_chains(struct arena *arena, struct value *vectors)
+{
+    history_line(arena, vectors);
+    history_fork(arena, vectors);
+    history_abandon(arena, vectors);
+    history_payloads(arena, vectors);
+    history_future(arena, vectors);
+    history_refusals(arena, vectors);
+}
+
+/* Files ---------------------------------------------------------------------------------- */
+
+const struct vector_file vector_files[] = {
+    {"ids.json", make_ids},           {"clock.json", make_clock}, {"values.json", make_values},
+    {"payloads.json", make_payloads}, {"ops.json", make_ops},     {"chains.json", make_chains},
+};
+const size_t vector_file_count = COUNT_OF(vector_files);
+
+void vectors_print(const struct vector_file *file, struct buf *out)
+{
+    struct arena arena;
+    struct value vectors = value_array();
+    arena_init(&arena, LIMIT_TREE_BYTES);
+    file->make(&arena, &vectors);
+    assert_ok(arena_error(&arena));
+    for (uint32_t i = 0; i < vectors.count; i++) {
+        buf_put_text(out, i == 0 ? "[\n" : ",\n");
+        assert_ok(value_to_json(&vectors.items[i], out));
+    }
+    buf_put_text(out, "\n]\n");
+    assert_ok(buf_error(out));
+    arena_free(&arena);
+}
