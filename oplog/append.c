@@ -74,7 +74,7 @@ static int tip_before_ahead(struct txn *txn, uint32_t ix, uint64_t n, uint64_t n
         if (row.op.prev_count == 0) {
             return ERR_CLOCK; /* Even its first op is dated ahead. */
         }
-        rv = log_search(txn, ix, row.op.seq - 1, op_prev(&row.op, 0), &n);
+        rv = run_search(txn, ix, row.op.seq - 1, op_prev(&row.op, 0), &n);
         if (rv != 0) {
             return rv == ERR_UNKNOWN_ID ? ERR_CORRUPT : rv;
         }

@@ -46,15 +46,31 @@ struct fit {
     uint32_t duplicate; /* Ops at the beginning that are here. */
 };
 
+/* Is this op of the author in the log? Most are new and follow a head, which is quickly seen. */
+static int is_here(struct txn *txn, uint32_t ix, const struct segment_op *offered, bool *out)
+{
+    struct head head;
+    uint64_t n;
+    int rv = ERR_UNKNOWN_ID;
+    *out = false;
+    if (offered->op.prev_count > 0) {
+        rv = head_get(txn, ix, op_prev(&offered->op, 0), &head);
+    }
+    if (rv == ERR_UNKNOWN_ID) {
+        rv = run_find(txn, ix, offered->op.seq, &offered->hash, &n);
+        *out = rv == 0;
+    }
+    return rv == ERR_UNKNOWN_ID ? 0 : rv;
+}
+
 /* An op has those before it, so the ops that are here begin the segment. */
 static int count_duplicates(struct txn *txn, const struct segment *segment, struct fit *fit)
 {
     while (fit->duplicate < segment->count) {
-        const struct segment_op *at = &segment->ops[fit->duplicate];
-        uint64_t n;
-        int rv = log_find(txn, fit->author.ix, at->op.seq, &at->hash, &n);
-        if (rv != 0) {
-            return rv == ERR_UNKNOWN_ID ? 0 : rv;
+        bool here;
+        int rv = is_here(txn, fit->author.ix, &segment->ops[fit->duplicate], &here);
+        if (rv != 0 || !here) {
+            return rv;
         }
         fit->duplicate++;
     }
@@ -82,9 +98,9 @@ static int find_followed(struct txn *txn, uint32_t ix, const struct op *op, uint
         return rv;
     }
     uint64_t n;
-    rv = log_find(txn, ix, op->seq - 1, hash, &n);
+    rv = run_find(txn, ix, op->seq - 1, hash, &n);
     if (rv == ERR_UNKNOWN_ID && op->prev_count > 1) {
-        rv = log_search(txn, ix, op->seq - 1, hash, &n);
+        rv = run_search(txn, ix, op->seq - 1, hash, &n);
     }
     struct row row;
     if (rv == 0) {
@@ -159,40 +175,72 @@ static int move_heads(struct txn *txn, uint32_t ix, const struct op *first,
     return head_put(txn, ix, last);
 }
 
-int chain_extend(struct txn *txn, struct author *author, const struct segment_op *ops,
-                 uint32_t count, struct verdict *verdicts)
+/* The ops' rows, and the run that tells where they are. *head is the last of them. */
+static int put_run(struct txn *txn, uint32_t ix, const struct segment_op *ops, uint32_t count,
+                   struct log_run *run, struct head *head)
 {
-    assert(count >= 1);
-    const struct segment_op *last = &ops[count - 1];
-    struct head head = {.hash = last->hash, .id = last->op.id, .seq = last->op.seq};
-    uint64_t first_n = 0;
+    *run = (struct log_run){.author_ix = ix, .seq = ops[0].op.seq, .count = count};
+    memcpy(run->hash_part, ops[0].hash.b, sizeof(run->hash_part));
     for (uint32_t i = 0; i < count; i++) {
-        struct row row = {.author_ix = author->ix,
+        struct row row = {.author_ix = ix,
                           .payload_state = ops[i].payload_state,
                           .signature_checked = i == count - 1,
                           .op = ops[i].op};
-        struct verdict verdict;
-        int rv = log_append(txn, &row, &ops[i].hash);
-        if (rv == 0) {
-            rv = standing_enter(txn, &row, &ops[i].hash, &verdict);
-        }
+        int rv = log_append(txn, &row);
         if (rv != 0) {
             return rv;
         }
-        first_n = i == 0 ? row.n : first_n;
-        head.n = row.n;
+        run->n = i == 0 ? row.n : run->n;
+    }
+    *head = (struct head){.hash = ops[count - 1].hash,
+                          .id = ops[count - 1].op.id,
+                          .seq = ops[count - 1].op.seq,
+                          .n = run->n + count - 1};
+    return run_put(txn, run);
+}
+
+/* Give the ops of a run their verdicts, in their order. */
+static int enter_run(struct txn *txn, const struct log_run *run, const struct segment_op *ops,
+                     struct verdict *verdicts)
+{
+    for (uint32_t i = 0; i < run->count; i++) {
+        struct verdict verdict;
+        struct row row = {.n = run->n + i,
+                          .author_ix = run->author_ix,
+                          .payload_state = ops[i].payload_state,
+                          .op = ops[i].op};
+        int rv = standing_enter(txn, &row, &ops[i].hash, &verdict);
+        if (rv != 0) {
+            return rv;
+        }
         if (verdicts != NULL) {
             verdicts[i] = verdict;
         }
     }
-    int rv = move_heads(txn, author->ix, &ops[0].op, &head);
-    author->ops += count;
+    return 0;
+}
+
+int chain_extend(struct txn *txn, struct author *author, const struct segment_op *ops,
+                 uint32_t count, struct verdict *verdicts)
+{
+    assert(count >= 1);
+    assert(count <= LIMIT_SEGMENT_OPS);
+    struct log_run run;
+    struct head head;
+    int rv = put_run(txn, author->ix, ops, count, &run, &head);
     if (rv == 0) {
+        rv = enter_run(txn, &run, ops, verdicts);
+    }
+    if (rv == 0) {
+        rv = move_heads(txn, author->ix, &ops[0].op, &head);
+    }
+    if (rv == 0) {
+        author->ops += count;
         rv = author_put(txn, author);
     }
     const struct store_hooks *hooks = txn->store->hooks;
     if (rv == 0 && hooks != NULL && hooks->fold != NULL) {
-        rv = hooks->fold(hooks->ctx, txn, first_n, count);
+        rv = hooks->fold(hooks->ctx, txn, run.n, count);
     }
     return rv;
 }
@@ -208,7 +256,7 @@ static int complete_payloads(struct txn *txn, const struct segment *segment,
         if (offered->payload_state == PAYLOAD_ABSENT) {
             continue;
         }
-        int rv = log_find(txn, fit->author.ix, offered->op.seq, &offered->hash, &n);
+        int rv = run_find(txn, fit->author.ix, offered->op.seq, &offered->hash, &n);
         if (rv == 0) {
             rv = log_row(txn, n, &row);
         }
@@ -305,8 +353,7 @@ int chain_accept(struct txn *txn, struct segment *segment, uint64_t now_ms,
             return ERR_LIMIT; /* Nobody parks before being admitted. */
         }
     }
-    rv = complete_payloads(txn, segment, &fit);
-    if (rv == 0 && take > 0 && !fit.author_known) {
+    if (take > 0 && !fit.author_known) {
         rv = author_add(txn, &segment->author, &fit.author);
     }
     const struct segment_op *ops = segment->ops + fit.duplicate;
@@ -321,7 +368,8 @@ int chain_accept(struct txn *txn, struct segment *segment, uint64_t now_ms,
             rv = 0; /* The tail is held back, the rest is taken. */
         }
     }
-    return rv;
+    /* Last, for a segment that is held back whole changes nothing. */
+    return rv != 0 ? rv : complete_payloads(txn, segment, &fit);
 }
 
 int chain_parked_next(struct txn *txn, struct parked_key *key, struct bytes *wire)

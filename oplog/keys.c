@@ -216,7 +216,8 @@ int key_load(const char *dir, enum key_role role, struct key **out)
     if (path == NULL) {
         return ERR_NO_MEMORY;
     }
-    int fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+    /* Not waiting, so that a pipe in its place is refused like any other file. */
+    int fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
     free(path);
     if (fd < 0) {
         return errno == ELOOP || errno == EACCES ? ERR_KEY_PERMISSIONS : ERR_KEY_MISSING;

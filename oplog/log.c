@@ -10,7 +10,6 @@
 /* Layouts (spec/store.md):
  *   log          n 8                            flags 1 ‖ author ix 4 ‖ op
  *   order        id 16 ‖ hash 16                n 8 ‖ state 1 ‖ reason 1
- *   chains       author ix 4 ‖ seq 8 ‖ hash 16  n 8
  *   authors      key 32                         ix 4 ‖ parked bytes 4 ‖ ops 8
  *   author_keys  ix 4                           key 32
  *   heads        author ix 4 ‖ hash 32          seq 8 ‖ id 16 ‖ n 8 */
@@ -24,10 +23,6 @@ struct order_key {
     uint8_t b[sizeof(struct op_id) + HASH_PART];
 };
 
-struct chain_key {
-    uint8_t b[4 + 8 + HASH_PART];
-};
-
 struct head_key {
     uint8_t b[4 + sizeof(struct op_hash)];
 };
@@ -39,15 +34,6 @@ static struct order_key order_key(const struct op_id *id, const struct op_hash *
     struct order_key key;
     memcpy(key.b, id->b, sizeof(id->b));
     memcpy(key.b + sizeof(id->b), hash->b, HASH_PART);
-    return key;
-}
-
-static struct chain_key chain_key(uint32_t ix, uint64_t seq, const struct op_hash *hash)
-{
-    struct chain_key key;
-    be_put(key.b, 4, ix);
-    be_put(key.b + 4, 8, seq);
-    memcpy(key.b + 12, hash->b, HASH_PART);
     return key;
 }
 
@@ -141,7 +127,7 @@ static uint8_t row_flags(enum payload_state state, bool signature_checked)
     return (uint8_t)((unsigned)state | (signature_checked ? FLAG_SIGNATURE : 0));
 }
 
-int log_append(struct txn *txn, struct row *row, const struct op_hash *hash)
+int log_append(struct txn *txn, struct row *row)
 {
     int rv = log_count(txn, &row->n);
     if (rv != 0) {
@@ -153,17 +139,7 @@ int log_append(struct txn *txn, struct row *row, const struct op_hash *hash)
         return rv;
     }
     txn->next_n++;
-    MDB_cursor *cursor;
-    rv = db_cursor(txn, DB_chains, &cursor);
-    if (rv != 0) {
-        return rv;
-    }
-    struct chain_key key = chain_key(row->author_ix, row->op.seq, hash);
-    uint8_t value[8];
-    be_put(value, sizeof(value), row->n);
-    MDB_val k = {.mv_size = sizeof(key.b), .mv_data = key.b};
-    MDB_val v = {.mv_size = sizeof(value), .mv_data = value};
-    return txn_error(txn, mdb_cursor_put(cursor, &k, &v, 0));
+    return 0;
 }
 
 int log_replace(struct txn *txn, const struct row *row, struct bytes raw,
@@ -171,74 +147,6 @@ int log_replace(struct txn *txn, const struct row *row, struct bytes raw,
 {
     uint8_t flags = row_flags(state, row->signature_checked);
     return put_row(txn, row->n, flags, row->author_ix, raw, 0);
-}
-
-/* Does the op that arrived as n have exactly this hash? The index knows half of it. */
-static int check_hash(struct txn *txn, uint64_t n, const struct op_hash *hash)
-{
-    struct row row;
-    int rv = log_row(txn, n, &row);
-    if (rv != 0) {
-        return rv == ERR_UNKNOWN_ID ? ERR_CORRUPT : rv;
-    }
-    struct op_hash found = op_hash(&row.op);
-    return op_hash_equal(&found, hash) ? 0 : ERR_UNKNOWN_ID;
-}
-
-int chain_row(struct txn *txn, uint32_t author_ix, uint64_t seq, const struct op_hash *hash,
-              uint64_t *n)
-{
-    struct chain_key key = chain_key(author_ix, seq, hash);
-    struct bytes value;
-    int rv = db_get(txn, DB_chains, KEY_BYTES(key), &value);
-    if (rv != 0) {
-        return rv;
-    }
-    *n = value.len == 8 ? be_get(value.data, 8) : 0;
-    return value.len == 8 ? 0 : ERR_CORRUPT;
-}
-
-int log_find(struct txn *txn, uint32_t author_ix, uint64_t seq, const struct op_hash *hash,
-             uint64_t *n)
-{
-    int rv = chain_row(txn, author_ix, seq, hash, n);
-    return rv != 0 ? rv : check_hash(txn, *n, hash);
-}
-
-int log_search(struct txn *txn, uint32_t author_ix, uint64_t from_seq, const struct op_hash *hash,
-               uint64_t *n)
-{
-    MDB_cursor *cursor;
-    int rv = db_cursor(txn, DB_chains, &cursor);
-    if (rv != 0) {
-        return rv;
-    }
-    struct op_hash none = {{0}};
-    struct chain_key after = chain_key(author_ix, from_seq + 1, &none);
-    struct bytes key;
-    struct bytes value;
-    rv = db_seek(cursor, KEY_BYTES(after), &key, &value);
-    if (rv != 0 && rv != ERR_UNKNOWN_ID) {
-        return rv;
-    }
-    MDB_cursor_op back = rv == 0 ? MDB_PREV : MDB_LAST;
-    for (;;) {
-        rv = db_step(cursor, back, &key, &value);
-        back = MDB_PREV;
-        if (rv != 0) {
-            return rv;
-        }
-        if (key.len != sizeof(after.b) || value.len != 8) {
-            return ERR_CORRUPT;
-        }
-        if (be_get(key.data, 4) != author_ix) {
-            return ERR_UNKNOWN_ID;
-        }
-        if (memcmp(key.data + 12, hash->b, HASH_PART) == 0) {
-            *n = be_get(value.data, 8);
-            return check_hash(txn, *n, hash);
-        }
-    }
 }
 
 /* The order --------------------------------------------------------------------------- */
@@ -329,15 +237,14 @@ int order_latest(struct txn *txn, uint64_t now_ms, struct op_id *out)
     if (rv != 0) {
         return rv;
     }
-    uint64_t first_ahead = now_ms + LIMIT_SKEW_MS + 1;
-    if (first_ahead > CLOCK_WALL_MAX) {
-        first_ahead = CLOCK_WALL_MAX;
-    }
-    struct node_id none = {{0}};
-    struct op_id bound = op_id_make(first_ahead, 0, &none);
-    struct bytes key;
+    struct bytes key = {0};
     struct bytes value;
-    rv = db_seek(cursor, bytes_of(bound.b, sizeof(bound.b)), &key, &value);
+    rv = ERR_UNKNOWN_ID; /* Near the end of time nothing can be ahead. */
+    if (now_ms < CLOCK_WALL_MAX - LIMIT_SKEW_MS) {
+        struct node_id none = {{0}};
+        struct op_id first_ahead = op_id_make(now_ms + LIMIT_SKEW_MS + 1, 0, &none);
+        rv = db_seek(cursor, bytes_of(first_ahead.b, sizeof(first_ahead.b)), &key, &value);
+    }
     if (rv != 0 && rv != ERR_UNKNOWN_ID) {
         return rv;
     }
@@ -575,10 +482,12 @@ int walk_order(struct txn *txn, const struct op_id *after, struct walk *out)
 int walk_author(struct txn *txn, uint32_t ix, uint64_t from_seq, struct walk *out)
 {
     uint8_t from[12];
+    uint64_t reach = LIMIT_SEGMENT_OPS - 1; /* A run that begins so far below may reach up. */
     be_put(from, 4, ix);
-    be_put(from + 4, 8, from_seq);
+    be_put(from + 4, 8, from_seq > reach ? from_seq - reach : 0);
     int rv = walk_begin(txn, BY_AUTHOR, bytes_of(from, sizeof(from)), out);
-    out->author_ix = ix;
+    out->run.author_ix = ix;
+    out->from_seq = from_seq;
     return rv;
 }
 
@@ -624,36 +533,70 @@ static int item_place(struct txn *txn, struct walk_item *out)
     return rv == ERR_UNKNOWN_ID ? ERR_CORRUPT : rv;
 }
 
-int walk_next(struct walk *walk, struct walk_item *out)
+static int next_by_order(struct walk *walk, struct walk_item *out)
 {
     struct bytes key;
     struct bytes value;
     int rv = walk_step(walk, &key, &value);
-    if (rv != 0) {
-        return rv;
-    }
-    switch (walk->by) {
-    case BY_ORDER:
+    if (rv == 0) {
         rv = place_read(value, &out->place);
-        return rv != 0 ? rv : item_from_n(walk->txn, out->place.n, out);
-    case BY_AUTHOR:
-        if (key.len != sizeof(struct chain_key) || value.len != 8) {
-            return ERR_CORRUPT;
+    }
+    return rv != 0 ? rv : item_from_n(walk->txn, out->place.n, out);
+}
+
+static int next_by_author(struct walk *walk, struct walk_item *out)
+{
+    uint32_t author_ix = walk->run.author_ix;
+    while (walk->run.count == 0 || walk->run.seq < walk->from_seq) {
+        struct bytes key;
+        struct bytes value;
+        if (walk->run.count > 0) { /* An op below the wanted ones. */
+            walk->run.seq++;
+            walk->run.n++;
+            walk->run.count--;
+            continue;
         }
-        if (be_get(key.data, 4) != walk->author_ix) {
-            return ERR_UNKNOWN_ID;
+        int rv = walk_step(walk, &key, &value);
+        if (rv == 0) {
+            rv = run_read(key, value, &walk->run);
         }
-        rv = item_from_n(walk->txn, be_get(value.data, 8), out);
-        return rv != 0 ? rv : item_place(walk->txn, out);
-    default:
-        if (key.len != 8) {
-            return ERR_CORRUPT;
+        if (rv == 0 && walk->run.author_ix != author_ix) {
+            rv = ERR_UNKNOWN_ID;
         }
-        rv = row_read(be_get(key.data, 8), value, &out->row);
         if (rv != 0) {
             return rv;
         }
-        out->hash = op_hash(&out->row.op);
-        return item_place(walk->txn, out);
+    }
+    int rv = item_from_n(walk->txn, walk->run.n, out);
+    walk->run.seq++;
+    walk->run.n++;
+    walk->run.count--;
+    return rv != 0 ? rv : item_place(walk->txn, out);
+}
+
+static int next_by_arrival(struct walk *walk, struct walk_item *out)
+{
+    struct bytes key;
+    struct bytes value;
+    int rv = walk_step(walk, &key, &value);
+    if (rv == 0) {
+        rv = key.len == 8 ? row_read(be_get(key.data, 8), value, &out->row) : ERR_CORRUPT;
+    }
+    if (rv != 0) {
+        return rv;
+    }
+    out->hash = op_hash(&out->row.op);
+    return item_place(walk->txn, out);
+}
+
+int walk_next(struct walk *walk, struct walk_item *out)
+{
+    switch (walk->by) {
+    case BY_ORDER:
+        return next_by_order(walk, out);
+    case BY_AUTHOR:
+        return next_by_author(walk, out);
+    default:
+        return next_by_arrival(walk, out);
     }
 }

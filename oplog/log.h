@@ -6,6 +6,7 @@
 #define OPLOG_LOG_H
 
 #include "oplog/op.h"
+#include "oplog/runs.h"
 #include "oplog/store.h"
 
 /* One op as it is kept. */
@@ -42,26 +43,13 @@ struct head {
 int log_count(struct txn *txn, uint64_t *out) ERR_MUST_CHECK;
 int log_row(struct txn *txn, uint64_t n, struct row *out) ERR_MUST_CHECK;
 
-/* Add an op at the end of the log and to its author's chain; its arrival number is put into
- * row->n. Its place in the order is made by standing.h. */
-int log_append(struct txn *txn, struct row *row, const struct op_hash *hash) ERR_MUST_CHECK;
+/* Add an op at the end of the log; its arrival number is put into row->n. Its author's run is
+ * made by runs.h, its place in the order by standing.h. */
+int log_append(struct txn *txn, struct row *row) ERR_MUST_CHECK;
 
 /* Replace the bytes of an op that is here by others with the same header and signature. */
 int log_replace(struct txn *txn, const struct row *row, struct bytes raw,
                 enum payload_state state) ERR_MUST_CHECK;
-
-/* The row of the author's chain alone: by half of the hash, and the op is not looked at. */
-int chain_row(struct txn *txn, uint32_t author_ix, uint64_t seq, const struct op_hash *hash,
-              uint64_t *n) ERR_MUST_CHECK;
-
-/* By author, seq and hash. The hash is compared whole. */
-int log_find(struct txn *txn, uint32_t author_ix, uint64_t seq, const struct op_hash *hash,
-             uint64_t *n) ERR_MUST_CHECK;
-
-/* By author and hash alone, downwards from a seq: for the rare op that joins what is no
- * longer a head. */
-int log_search(struct txn *txn, uint32_t author_ix, uint64_t from_seq, const struct op_hash *hash,
-               uint64_t *n) ERR_MUST_CHECK;
 
 /* The order. */
 int order_get(struct txn *txn, const struct op_id *id, const struct op_hash *hash,
@@ -100,9 +88,10 @@ struct walk {
     struct txn *txn;
     void *cursor; /* MDB_cursor */
     int by;
-    uint32_t author_ix;
     uint8_t from[32]; /* Key to begin at, while it is set. */
     size_t from_len;
+    struct log_run run; /* By author: what is left of the run it is in. */
+    uint64_t from_seq;
 };
 
 struct walk_item {
@@ -113,7 +102,8 @@ struct walk_item {
 
 /* Ops with greater ids than after, ascending; all for NULL. */
 int walk_order(struct txn *txn, const struct op_id *after, struct walk *out) ERR_MUST_CHECK;
-/* One author's ops from a seq on, ascending. */
+/* One author's ops from a seq on: run by run, in ascending order of where they begin. Without
+ * forks that is ascending by seq. */
 int walk_author(struct txn *txn, uint32_t ix, uint64_t from_seq, struct walk *out) ERR_MUST_CHECK;
 /* As they arrived, from a number on. */
 int walk_arrival(struct txn *txn, uint64_t from_n, struct walk *out) ERR_MUST_CHECK;

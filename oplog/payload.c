@@ -66,8 +66,12 @@ static int check_fields(struct value *fields)
         return ERR_BAD_PAYLOAD;
     }
     for (uint32_t i = 0; i < fields->count; i++) {
-        if (!key_allowed(fields->entries[i].key)) {
+        struct bytes key = fields->entries[i].key;
+        if (!key_allowed(key) || bytes_equal(key, bytes_of_text("/"))) {
             return ERR_BAD_PAYLOAD;
+        }
+        if (!utf8_valid(key)) {
+            return ERR_MALFORMED;
         }
     }
     return value_sort(fields);
@@ -193,6 +197,17 @@ struct op_hash payload_digest(struct bytes payload)
     return digest_of(&sections);
 }
 
+/* Take the hash that stands for a section; false and *out untouched where there is none. */
+static bool take_withheld(struct cursor *in, struct op_hash *out)
+{
+    struct bytes hash;
+    if (mp_take_bytes(in, &hash) != 0 || hash.len != sizeof(out->b)) {
+        return false;
+    }
+    memcpy(out->b, hash.data, hash.len);
+    return true;
+}
+
 int payload_stub_digest(struct bytes stub, struct op_hash *out)
 {
     struct section_hashes sections;
@@ -200,18 +215,16 @@ int payload_stub_digest(struct bytes stub, struct op_hash *out)
         return ERR_MALFORMED;
     }
     struct cursor in = cursor_over(stub);
+    bool withheld = false;
     in.at++;
     for (size_t i = 0; i < sections.count; i++) {
         struct cursor peek = in;
-        struct bytes withheld;
-        if (mp_take_bytes(&peek, &withheld) == 0 && withheld.len == sizeof(struct op_hash)) {
-            memcpy(sections.hash[i].b, withheld.data, withheld.len);
-        }
+        withheld |= take_withheld(&peek, &sections.hash[i]);
         int rv = mp_skip(&in);
         assert(rv == 0); /* hash_sections has stepped over the same values. */
     }
     *out = digest_of(&sections);
-    return 0;
+    return withheld ? 0 : ERR_MALFORMED;
 }
 
 /* A section is a map whose first key is "" with 16 bytes, and whose other keys are allowed
@@ -269,8 +282,8 @@ static int check_shape(struct bytes payload, bool redacted)
     in.at++;
     for (size_t i = 0; i < count; i++) {
         struct cursor peek = in;
-        struct bytes withheld;
-        if (redacted && mp_take_bytes(&peek, &withheld) == 0) {
+        struct op_hash hash;
+        if (redacted && take_withheld(&peek, &hash)) {
             in = peek;
             continue;
         }

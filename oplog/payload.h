@@ -22,8 +22,8 @@ struct salt_source {
 void salt_next(struct salt_source *source, uint8_t out[PAYLOAD_SALT]);
 
 /* Append the payload of these fields to out. fields is a map; it is sorted in place.
- * ERR_BAD_PAYLOAD: no map, a float in it, or a key that is not allowed ("", "op",
- * "target"); ERR_MALFORMED: a key twice, bad UTF-8; ERR_TOO_LARGE: over LIMIT_PAYLOAD,
+ * ERR_BAD_PAYLOAD: no map, a float in it, or a key that is not allowed ("", "/",
+ * "op", "target"); ERR_MALFORMED: a key twice, bad UTF-8; ERR_TOO_LARGE: over LIMIT_PAYLOAD,
  * LIMIT_DEPTH or LIMIT_ITEMS. On error out keeps what it had before. */
 int payload_encode(struct value *fields, struct salt_source *salts, struct buf *out)
     ERR_MUST_CHECK;
@@ -32,8 +32,9 @@ int payload_encode(struct value *fields, struct salt_source *salts, struct buf *
  * are no array of sections count as one section. */
 struct op_hash payload_digest(struct bytes payload);
 
-/* The same for a payload of which some sections are replaced by their hash.
- * ERR_MALFORMED if it is no such thing. */
+/* The same for a payload of which at least one section is replaced by its hash.
+ * ERR_MALFORMED if it is no such thing: a payload of which nothing is withheld is full or
+ * wrong. */
 int payload_stub_digest(struct bytes stub, struct op_hash *out) ERR_MUST_CHECK;
 
 /* Is this full payload canonical and shaped as above? Errors as of mp_check, and

@@ -63,9 +63,9 @@ static int trail_add(struct trail *trail, uint64_t seq, uint64_t n)
 static int find_prev(struct txn *txn, const struct row *row, uint32_t i, uint64_t *n)
 {
     const struct op_hash *hash = op_prev(&row->op, i);
-    int rv = log_find(txn, row->author_ix, row->op.seq - 1, hash, n);
+    int rv = run_find(txn, row->author_ix, row->op.seq - 1, hash, n);
     if (rv == ERR_UNKNOWN_ID && row->op.prev_count > 1) {
-        rv = log_search(txn, row->author_ix, row->op.seq - 1, hash, n);
+        rv = run_search(txn, row->author_ix, row->op.seq - 1, hash, n);
     }
     return rv == ERR_UNKNOWN_ID ? ERR_CORRUPT : rv;
 }
@@ -100,7 +100,7 @@ static int settles(struct txn *txn, const struct row *row, const struct abandon 
     struct op_hash hash = op_hash(&row->op);
     *out = op_hash_equal(&hash, &abandon->hash);
     if (*out || kind_is_control(row->op.kind) ||
-        op_id_compare(&row->op.id, &abandon->id) < 0) {
+        op_id_compare(&row->op.id, &abandon->id) <= 0) {
         return 0;
     }
     struct place place;

@@ -127,7 +127,7 @@ static int check_data_file(const char *dir, off_t *size)
 
 /* The lock of the one writer. flock belongs to the open file, so it goes when the process
  * does, however it ends. */
-static int lock_writer(const char *dir, int *fd)
+static int lock_writer(const char *dir, unsigned wait_ms, int *fd)
 {
     char *path = path_join(dir, LOCK_FILE);
     if (path == NULL) {
@@ -147,7 +147,7 @@ static int lock_writer(const char *dir, int *fd)
             rv = db_error(errno);
             break;
         }
-        if (waited >= LIMIT_WRITER_WAIT_MS) {
+        if (waited >= wait_ms) {
             rv = ERR_BUSY;
             break;
         }
@@ -186,11 +186,41 @@ static int env_open(struct store *store, uint64_t map_bytes)
     return db_error(rv);
 }
 
-/* A file shorter than its own count of pages would end in a signal when read. */
-static int check_file_complete(struct store *store, off_t size)
+/* How many pages of the file are free, from one on? */
+static int count_free_pages(struct store *store, uint64_t from, uint64_t *out)
+{
+    struct txn *txn;
+    MDB_cursor *cursor;
+    int rv = txn_begin_read(store, &txn);
+    if (rv != 0) {
+        return rv;
+    }
+    *out = 0;
+    rv = db_error(mdb_cursor_open(txn->mdb, 0, &cursor)); /* LMDB's own database of free pages. */
+    if (rv == 0) {
+        struct bytes key = {0};
+        struct bytes value = {0};
+        while ((rv = db_step(cursor, MDB_NEXT, &key, &value)) == 0) {
+            for (size_t at = sizeof(size_t); at + sizeof(size_t) <= value.len;
+                 at += sizeof(size_t)) {
+                size_t page;
+                memcpy(&page, value.data + at, sizeof(page));
+                *out += page >= from;
+            }
+        }
+        mdb_cursor_close(cursor);
+    }
+    txn_abort(txn);
+    return rv == ERR_UNKNOWN_ID ? 0 : rv;
+}
+
+/* Bytes that the pages in use and the free ones before them take, and those of the file. The
+ * file comes last: beside a writer it may have grown. */
+static int file_extent(struct store *store, uint64_t *needed, uint64_t *size, uint64_t *page)
 {
     MDB_envinfo info;
     MDB_stat stat;
+    off_t bytes;
     int rv = mdb_env_info(store->env, &info);
     if (rv == 0) {
         rv = mdb_env_stat(store->env, &stat);
@@ -198,8 +228,74 @@ static int check_file_complete(struct store *store, off_t size)
     if (rv != 0) {
         return db_error(rv);
     }
-    uint64_t needed = ((uint64_t)info.me_last_pgno + 1) * stat.ms_psize;
-    return needed <= (uint64_t)size ? 0 : ERR_CORRUPT;
+    rv = check_data_file(store->dir, &bytes);
+    if (rv == 0) {
+        *page = stat.ms_psize;
+        *needed = ((uint64_t)info.me_last_pgno + 1) * stat.ms_psize;
+        *size = (uint64_t)bytes;
+    }
+    return rv;
+}
+
+/* Was the file cut short, or did LMDB never write its last pages? It does not when they were
+ * taken and given back within one transaction; then all of them are free. The file is made long
+ * enough first, for reading past its end would end in a signal. Nobody else writes. */
+static int check_end_is_free(struct store *store)
+{
+    uint64_t needed;
+    uint64_t size;
+    uint64_t page;
+    uint64_t free_pages;
+    int rv = file_extent(store, &needed, &size, &page);
+    if (rv != 0 || needed <= size) {
+        return rv;
+    }
+    char *path = path_join(store->dir, DATA_FILE);
+    if (path == NULL) {
+        return ERR_NO_MEMORY;
+    }
+    int fd = open(path, O_RDWR | O_CLOEXEC);
+    free(path);
+    if (fd < 0 || ftruncate(fd, (off_t)needed) != 0) {
+        rv = db_error(errno);
+    }
+    if (rv == 0) {
+        rv = count_free_pages(store, size / page, &free_pages);
+    }
+    if (rv == 0 && (size % page != 0 || free_pages != needed / page - size / page)) {
+        rv = ERR_CORRUPT;
+    }
+    if (rv != 0 && fd >= 0 && ftruncate(fd, (off_t)size) != 0) {
+        rv = ERR_IO;
+    }
+    if (fd >= 0) {
+        close(fd);
+    }
+    return rv;
+}
+
+/* A file shorter than its own count of pages would end in a signal when read. A writer, ourselves
+ * or another that is at work, has seen to it; without one a reader takes the lock meanwhile. */
+static int check_file_complete(struct store *store)
+{
+    uint64_t needed;
+    uint64_t size;
+    uint64_t page;
+    int lock_fd;
+    int rv = file_extent(store, &needed, &size, &page);
+    if (rv != 0 || needed <= size) {
+        return rv;
+    }
+    if (store->writable) {
+        return check_end_is_free(store);
+    }
+    rv = lock_writer(store->dir, 0, &lock_fd);
+    if (rv != 0) {
+        return rv == ERR_BUSY ? 0 : ERR_CORRUPT;
+    }
+    rv = check_end_is_free(store);
+    close(lock_fd);
+    return rv;
 }
 
 static int open_databases(struct store *store, unsigned flags)
@@ -305,7 +401,7 @@ int store_create(const char *dir, const struct mesh_id *mesh, uint64_t map_bytes
     if (store == NULL) {
         return ERR_NO_MEMORY;
     }
-    rv = lock_writer(dir, &store->lock_fd);
+    rv = lock_writer(dir, LIMIT_WRITER_WAIT_MS, &store->lock_fd);
     if (rv == 0) {
         rv = env_open(store, map_bytes > 0 ? map_bytes : LIMIT_MAP_START);
     }
@@ -335,16 +431,13 @@ int store_open(const char *dir, enum store_mode mode, struct store **out)
         return ERR_NO_MEMORY;
     }
     if (store->writable) {
-        rv = lock_writer(dir, &store->lock_fd);
+        rv = lock_writer(dir, LIMIT_WRITER_WAIT_MS, &store->lock_fd);
     }
     if (rv == 0) {
         rv = env_open(store, 0);
     }
-    if (rv == 0) { /* Beside a writer the file may have grown since. */
-        rv = check_data_file(dir, &size);
-    }
     if (rv == 0) {
-        rv = check_file_complete(store, size);
+        rv = check_file_complete(store);
     }
     if (rv == 0) {
         rv = open_databases(store, 0);

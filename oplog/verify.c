@@ -50,6 +50,7 @@ struct pass {
     uint32_t last_ix;
     bool has_last;
     struct op_hash last;
+    struct log_run run; /* The one of the op before. */
 };
 
 static void damaged(struct pass *pass, uint64_t n, const char *problem)
@@ -78,9 +79,9 @@ static const char *check_prevs(struct pass *pass, const struct row *row)
                          op_hash_equal(prev, &pass->last);
         if (!just_seen) {
             uint64_t n;
-            int rv = log_find(pass->txn, row->author_ix, row->op.seq - 1, prev, &n);
+            int rv = run_find(pass->txn, row->author_ix, row->op.seq - 1, prev, &n);
             if (rv == ERR_UNKNOWN_ID && row->op.prev_count > 1) {
-                rv = log_search(pass->txn, row->author_ix, row->op.seq - 1, prev, &n);
+                rv = run_search(pass->txn, row->author_ix, row->op.seq - 1, prev, &n);
             }
             if (rv != 0) {
                 return lost_prev;
@@ -94,11 +95,23 @@ static const char *check_prevs(struct pass *pass, const struct row *row)
     return NULL;
 }
 
+/* Is the op in the run that its author's chain has for it? */
+static bool in_chain(struct pass *pass, const struct row *row, const struct op_hash *hash)
+{
+    struct log_run *run = &pass->run;
+    bool same = run->author_ix == row->author_ix && row->n - run->n < run->count &&
+                row->op.seq - run->seq == row->n - run->n;
+    if (!same && run_of(pass->txn, row->author_ix, row->op.seq, row->n, run) != 0) {
+        run->count = 0;
+        return false;
+    }
+    return row->n != run->n || memcmp(run->hash_part, hash->b, sizeof(run->hash_part)) == 0;
+}
+
 static void check_op(struct pass *pass, uint64_t n)
 {
     struct row row;
     struct place place;
-    uint64_t in_chain;
     enum payload_state state;
     int rv = log_row(pass->txn, n, &row);
     if (rv != 0) {
@@ -111,7 +124,7 @@ static void check_op(struct pass *pass, uint64_t n)
         damaged(pass, n, altered);
         return;
     }
-    if (chain_row(pass->txn, row.author_ix, row.op.seq, &hash, &in_chain) != 0 || in_chain != n) {
+    if (!in_chain(pass, &row, &hash)) {
         problem = not_in_chain;
     } else if (op_check_payload(&row.op, &state) != 0 || state != row.payload_state) {
         problem = bad_payload;
@@ -189,7 +202,10 @@ static int check_author(struct pass *pass, const struct author *author)
         rv = heads_of(pass->txn, author->ix, NULL, 0, &count);
     }
     if (rv != 0 || count == 0 || memcmp(key.b, author->key.b, sizeof(key.b)) != 0) {
-        struct damage damage = {.problem = bad_author, .has_author = true, .author = author->key};
+        struct damage damage = {.n = pass->check->total,
+                                .problem = bad_author,
+                                .has_author = true,
+                                .author = author->key};
         record(pass->check, &damage);
         return rv == ERR_UNKNOWN_ID ? 0 : rv;
     }
@@ -205,18 +221,37 @@ static int check_author(struct pass *pass, const struct author *author)
     return rv;
 }
 
+/* The ops of all runs. */
+static int count_in_runs(struct txn *txn, uint64_t *out)
+{
+    MDB_cursor *cursor;
+    struct bytes key = {0};
+    struct bytes value;
+    *out = 0;
+    int rv = db_cursor(txn, DB_chains, &cursor);
+    if (rv == 0) {
+        rv = db_step(cursor, MDB_FIRST, &key, &value);
+    }
+    for (; rv == 0; rv = db_step(cursor, MDB_NEXT, &key, &value)) {
+        struct log_run run = {0};
+        (void)!run_read(key, value, &run); /* An unreadable row counts as no ops. */
+        *out += run.count;
+    }
+    return rv == ERR_UNKNOWN_ID ? 0 : rv;
+}
+
 /* Every op has its rows; if the counts agree, there are no others. */
 static int check_counts(struct pass *pass, uint64_t author_ops)
 {
     uint64_t log;
     uint64_t order;
     uint64_t chains;
-    int rv = db_count(pass->txn, DB_log, &log);
+    int rv = count_in_runs(pass->txn, &chains);
     if (rv == 0) {
-        rv = db_count(pass->txn, DB_order, &order);
+        rv = db_count(pass->txn, DB_log, &log);
     }
     if (rv == 0) {
-        rv = db_count(pass->txn, DB_chains, &chains);
+        rv = db_count(pass->txn, DB_order, &order);
     }
     if (rv == 0 && (order != log || chains != log || author_ops != log)) {
         damaged(pass, pass->check->total, bad_index);
@@ -263,37 +298,68 @@ static int compare_damage(const void *a, const void *b)
     return left->n < right->n ? -1 : left->n > right->n;
 }
 
-/* The damaged op that arrived as n, if it still lacks a name. */
-static struct damage *nameless(struct damage *found, size_t count, uint64_t n)
+/* The first damaged op that arrived as n or later. */
+static struct damage *first_from(struct damage *found, size_t count, uint64_t n)
 {
-    struct damage wanted = {.n = n};
-    struct damage *damage = bsearch(&wanted, found, count, sizeof(*found), compare_damage);
-    return damage != NULL && !damage->has_id ? damage : NULL;
+    size_t low = 0;
+    size_t high = count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (found[middle].n < n) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return found + low;
 }
 
 /* Name the ops whose bytes no longer tell who they were: the indexes still know. */
-static int name_by_index(struct txn *txn, enum db db, struct damage *found, size_t count)
+static int name_by_runs(struct txn *txn, struct damage *found, size_t count)
 {
     MDB_cursor *cursor;
     struct bytes key = {0};
     struct bytes value;
-    int rv = db_cursor(txn, db, &cursor);
+    int rv = db_cursor(txn, DB_chains, &cursor);
     if (rv == 0) {
         rv = db_step(cursor, MDB_FIRST, &key, &value);
     }
     for (; rv == 0; rv = db_step(cursor, MDB_NEXT, &key, &value)) {
-        struct damage *damage =
-            value.len < 8 ? NULL : nameless(found, count, be_get(value.data, 8));
-        if (damage == NULL) {
+        struct log_run run;
+        if (run_read(key, value, &run) != 0) {
             continue;
         }
-        if (db == DB_order && key.len >= sizeof(damage->id.b)) {
-            memcpy(damage->id.b, key.data, sizeof(damage->id.b));
-            damage->has_id = true;
-        } else if (db == DB_chains && key.len >= 12) {
-            damage->seq = be_get(key.data + 4, 8);
-            uint32_t ix = (uint32_t)be_get(key.data, 4);
-            damage->has_author = author_key(txn, ix, &damage->author) == 0;
+        struct damage *damage = first_from(found, count, run.n);
+        for (; damage < found + count && damage->n - run.n < run.count; damage++) {
+            if (!damage->has_author) {
+                damage->seq = run.seq + (damage->n - run.n);
+                damage->has_author = author_key(txn, run.author_ix, &damage->author) == 0;
+            }
+        }
+    }
+    return rv == ERR_UNKNOWN_ID ? 0 : rv;
+}
+
+static int name_by_order(struct txn *txn, struct damage *found, size_t count)
+{
+    MDB_cursor *cursor;
+    struct bytes key = {0};
+    struct bytes value;
+    int rv = db_cursor(txn, DB_order, &cursor);
+    if (rv == 0) {
+        rv = db_step(cursor, MDB_FIRST, &key, &value);
+    }
+    for (; rv == 0; rv = db_step(cursor, MDB_NEXT, &key, &value)) {
+        if (value.len < 8 || key.len < sizeof(found->id.b)) {
+            continue;
+        }
+        uint64_t n = be_get(value.data, 8);
+        struct damage *damage = first_from(found, count, n);
+        for (; damage < found + count && damage->n == n; damage++) {
+            if (!damage->has_id) {
+                memcpy(damage->id.b, key.data, sizeof(damage->id.b));
+                damage->has_id = true;
+            }
         }
     }
     return rv == ERR_UNKNOWN_ID ? 0 : rv;
@@ -306,9 +372,9 @@ static int identify(struct check *check, struct damage *found, size_t count)
     if (rv != 0) {
         return rv;
     }
-    rv = name_by_index(txn, DB_chains, found, count);
+    rv = name_by_runs(txn, found, count);
     if (rv == 0) {
-        rv = name_by_index(txn, DB_order, found, count);
+        rv = name_by_order(txn, found, count);
     }
     txn_abort(txn);
     return rv;
