@@ -1,0 +1,350 @@
+#include "bench/figures.h"
+
+#include "base/limits.h"
+#include "bench/appending.h"
+#include "bench/folder.h"
+#include "bench/ingesting.h"
+#include "bench/memory.h"
+#include "oplog/verify.h"
+
+#define ROUNDS 7u
+#define ROUNDS_SHORT 15u /* For rounds of about the length of a raw one. */
+#define MEMORY_FACTOR 5u
+#define MEMORY_TARGET MIB(64)
+
+static const char append_store[] = "append";
+static const char single_store[] = "single";
+static const char ingest_store[] = "ingest";
+static const char small_store[] = "small";
+
+static void summarise(const struct rounds *rounds, struct figure_result *out)
+{
+    *out = (struct figure_result){.value = samples_median(&rounds->values),
+                                  .ratio = samples_median(&rounds->ratios),
+                                  .spread = samples_spread(&rounds->values)};
+}
+
+/* Own ops ----------------------------------------------------------------------------- */
+
+struct append_round {
+    struct appending *appending;
+    uint64_t ops;
+    double seconds;
+};
+
+/* As many whole groups as a round's share of the ops asks for; fewer ops than a group are one. */
+static uint64_t share_of_groups(uint64_t ops)
+{
+    uint64_t share = ops / ROUNDS;
+    return share < LIMIT_GROUP_OPS
+               ? share
+               : (share + LIMIT_GROUP_OPS - 1) / LIMIT_GROUP_OPS * LIMIT_GROUP_OPS;
+}
+
+static int measure_append_batch(void *ctx, double *out)
+{
+    struct append_round *round = ctx;
+    double seconds;
+    int rv = appending_write(round->appending, round->ops, LIMIT_GROUP_OPS, &seconds);
+    *out = (double)round->ops / seconds;
+    return rv;
+}
+
+static int measure_append_sync(void *ctx, double *out)
+{
+    struct append_round *round = ctx;
+    double spent = 0;
+    uint64_t done = 0;
+    int rv = 0;
+    while (spent < round->seconds && rv == 0) {
+        double seconds;
+        rv = appending_write(round->appending, 1, 1, &seconds);
+        spent += seconds;
+        done++;
+    }
+    *out = (double)done / spent;
+    return rv;
+}
+
+/* The rounds go into one store, which grows to the size of the corpus. */
+static int figure_append_batch(struct run *run, struct figure_result *out)
+{
+    struct rounds rounds = {0};
+    struct append_round round = {.ops = share_of_groups(run->ops)};
+    double warm_up;
+    int rv = appending_open(run->options->dir, append_store, &round.appending);
+    if (rv != 0) {
+        return rv;
+    }
+    rv = appending_write(round.appending, round.ops / 4 + 1, LIMIT_GROUP_OPS, &warm_up);
+    if (rv == 0) {
+        rv = run_rounds(run, ROUNDS, RAW_sign_per_s, measure_append_batch, &round, &rounds);
+    }
+    appending_close(round.appending);
+    summarise(&rounds, out);
+    return rv;
+}
+
+/* On a store of the size of the corpus, as the raw environment is. */
+static int figure_append_sync(struct run *run, struct figure_result *out)
+{
+    struct rounds rounds = {0};
+    struct append_round round = {.seconds = run->round_s};
+    double warm_up;
+    int rv = appending_open(run->options->dir, append_store, &round.appending);
+    if (rv != 0) {
+        return rv;
+    }
+    rv = appending_write(round.appending, run->ops, LIMIT_GROUP_OPS, &warm_up);
+    if (rv == 0) {
+        rv = measure_append_sync(&round, &warm_up);
+    }
+    if (rv == 0) {
+        rv = run_rounds(run, ROUNDS_SHORT, RAW_commit_per_s, measure_append_sync, &round, &rounds);
+    }
+    appending_close(round.appending);
+    summarise(&rounds, out);
+    return rv;
+}
+
+/* Ops from elsewhere ------------------------------------------------------------------ */
+
+struct single_round {
+    struct ingesting *ingesting;
+    uint64_t ops;
+};
+
+static int measure_ingest_single(void *ctx, double *out)
+{
+    struct single_round *round = ctx;
+    double seconds;
+    uint64_t taken;
+    int rv = ingesting_take(round->ingesting, round->ops, &taken, &seconds);
+    *out = (double)taken / seconds;
+    return rv;
+}
+
+/* A tenth of the corpus in each round, into one store: signing it takes long. */
+static int figure_ingest_single(struct run *run, struct figure_result *out)
+{
+    struct rounds rounds = {0};
+    struct single_round round = {.ops = run->ops / 20};
+    double warm_up;
+    int rv = ingesting_open(run->options->dir, single_store, run->ops, CORPUS_SINGLES,
+                            &round.ingesting);
+    if (rv != 0) {
+        return rv;
+    }
+    rv = measure_ingest_single(&round, &warm_up);
+    round.ops = run->ops / 10;
+    if (rv == 0) {
+        rv = run_rounds(run, ROUNDS, RAW_verify_all_per_s, measure_ingest_single, &round, &rounds);
+    }
+    ingesting_close(round.ingesting);
+    summarise(&rounds, out);
+    return rv;
+}
+
+/* A store with a tenth of the corpus, unless it is there. */
+static int need_small(struct run *run)
+{
+    double seconds;
+    int rv = run->has_small
+                 ? 0
+                 : ingesting_all(run->options->dir, small_store, run->ops / 10, &seconds);
+    run->has_small = rv == 0;
+    return rv;
+}
+
+static int note_file_bytes(struct run *run)
+{
+    struct path path;
+    struct store *store;
+    uint64_t bytes;
+    int rv = folder_path(run->options->dir, ingest_store, &path);
+    if (rv == 0) {
+        rv = store_open(path.text, STORE_READ, &store);
+    }
+    if (rv == 0) {
+        rv = store_file_bytes(store, &bytes);
+        store_close(store);
+    }
+    if (rv == 0) {
+        samples_add(&run->file_bytes, (double)bytes);
+    }
+    return rv;
+}
+
+/* The whole corpus into a new store. */
+static int measure_ingest_segments(void *ctx, double *out)
+{
+    struct run *run = ctx;
+    double seconds;
+    run->has_ingested = false;
+    int rv = ingesting_all(run->options->dir, ingest_store, run->ops, &seconds);
+    if (rv == 0) {
+        rv = note_file_bytes(run);
+    }
+    run->has_ingested = rv == 0;
+    *out = (double)run->ops / seconds;
+    return rv;
+}
+
+static int need_ingested(struct run *run)
+{
+    double unused;
+    return run->has_ingested ? 0 : measure_ingest_segments(run, &unused);
+}
+
+static int figure_ingest_segments(struct run *run, struct figure_result *out)
+{
+    struct rounds rounds = {0};
+    int rv = need_small(run); /* Warms up. */
+    if (rv == 0) {
+        rv = run_rounds(run, ROUNDS, RAW_verify_per_s, measure_ingest_segments, run, &rounds);
+    }
+    summarise(&rounds, out);
+    return rv;
+}
+
+/* The store as a whole ---------------------------------------------------------------- */
+
+static void ignore_damage(void *ctx, const struct damage *damage)
+{
+    (void)ctx;
+    (void)damage;
+}
+
+/* The store is opened anew, so that its pages are mapped again in every round. */
+static int measure_verify(void *ctx, double *out)
+{
+    const struct run *run = ctx;
+    struct verify_report report = {.damage = ignore_damage};
+    struct verify_totals totals;
+    struct path path;
+    struct store *store;
+    int rv = folder_path(run->options->dir, ingest_store, &path);
+    if (rv == 0) {
+        rv = store_open(path.text, STORE_READ, &store);
+    }
+    if (rv != 0) {
+        return rv;
+    }
+    double start = seconds_now();
+    rv = verify_store(store, 0, &report, &totals);
+    *out = (double)run->ops / (seconds_now() - start);
+    store_close(store);
+    return rv == 0 && (totals.damaged != 0 || totals.ops != run->ops) ? ERR_CORRUPT : rv;
+}
+
+static int figure_verify_store(struct run *run, struct figure_result *out)
+{
+    struct rounds rounds = {0};
+    double warm_up;
+    int rv = need_ingested(run);
+    if (rv == 0) {
+        rv = measure_verify(run, &warm_up);
+    }
+    if (rv == 0) {
+        rv = run_rounds(run, ROUNDS, RAW_verify_per_s, measure_verify, run, &rounds);
+    }
+    summarise(&rounds, out);
+    return rv;
+}
+
+struct open_round {
+    struct path path;
+    double seconds;
+};
+
+/* Milliseconds of opening for writing and closing. */
+static int measure_open(void *ctx, double *out)
+{
+    const struct open_round *round = ctx;
+    double start = seconds_now();
+    double spent = 0;
+    unsigned done = 0;
+    int rv = 0;
+    while (spent < round->seconds && rv == 0) {
+        struct store *store;
+        rv = store_open(round->path.text, STORE_WRITE, &store);
+        if (rv == 0) {
+            store_close(store);
+        }
+        done++;
+        spent = seconds_now() - start;
+    }
+    *out = spent * 1000 / done;
+    return rv;
+}
+
+static int figure_open(struct run *run, struct figure_result *out)
+{
+    struct rounds rounds = {0};
+    struct open_round large = {.seconds = run->round_s / 2};
+    struct open_round small = {.seconds = run->round_s / 2};
+    double warm_up;
+    int rv = need_ingested(run);
+    if (rv == 0) {
+        rv = need_small(run);
+    }
+    if (rv == 0) {
+        rv = folder_path(run->options->dir, ingest_store, &large.path);
+    }
+    if (rv == 0) {
+        rv = folder_path(run->options->dir, small_store, &small.path);
+    }
+    if (rv == 0) {
+        rv = measure_open(&large, &warm_up);
+    }
+    if (rv == 0) {
+        rv = run_against(ROUNDS_SHORT, measure_open, &small, measure_open, &large, &rounds);
+    }
+    summarise(&rounds, out);
+    return rv;
+}
+
+static int figure_bytes_per_op(struct run *run, struct figure_result *out)
+{
+    int rv = need_ingested(run);
+    double per_op = samples_median(&run->file_bytes) / (double)run->ops;
+    double op = (double)run->totals.op_bytes / (double)run->totals.ops;
+    *out = (struct figure_result){
+        .value = per_op, .ratio = per_op / op, .spread = samples_spread(&run->file_bytes)};
+    return rv;
+}
+
+static int figure_rss_anon(struct run *run, struct figure_result *out)
+{
+    uint64_t bytes = 0;
+    int rv = memory_in_child(run->options, run->ops * MEMORY_FACTOR, &bytes);
+    *out = (struct figure_result){.value = (double)bytes, .ratio = (double)bytes / MEMORY_TARGET};
+    return rv;
+}
+
+static const char open_note[] = "against a store with a tenth of the ops";
+static const char bytes_note[] = "against the average bytes of an op";
+static const char memory_note[] = "against 64 MiB, at five times the ops";
+
+const struct figure figures[FIGURES] = {
+    {"append_batch", "ops/s", NULL, 2.5, RAW_sign_per_s, true, figure_append_batch},
+    {"append_sync", "ops/s", NULL, 0.8, RAW_commit_per_s, true, figure_append_sync},
+    {"ingest_single", "ops/s", NULL, 0.8, RAW_verify_all_per_s, true, figure_ingest_single},
+    {"ingest_segments", "ops/s", NULL, 8, RAW_verify_per_s, true, figure_ingest_segments},
+    {"verify_store", "ops/s", NULL, 15, RAW_verify_per_s, true, figure_verify_store},
+    {"open", "ms", open_note, 2, RAW_NONE, false, figure_open},
+    {"bytes_per_op", "bytes", bytes_note, 1.6, RAW_NONE, false, figure_bytes_per_op},
+    {"rss_anon", "bytes", memory_note, 1, RAW_NONE, false, figure_rss_anon},
+};
+
+void figures_clean(struct run *run)
+{
+    static const char *const names[] = {append_store, single_store, ingest_store, small_store,
+                                        "memory"};
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        struct path path;
+        if (folder_path(run->options->dir, names[i], &path) == 0) {
+            folder_remove(&path);
+        }
+    }
+}
