@@ -1,0 +1,356 @@
+#include "node/args.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/limits.h"
+
+/* A reading of the words, one after the other. */
+struct reading {
+    struct call *call;
+    struct arena *arena;
+    const char *const *words;
+    int count;
+    int at;         /* The next word. */
+    bool only_args; /* After "--". */
+    bool help;
+    unsigned params; /* Arguments taken so far. */
+    int input;
+    struct args *args;
+};
+
+/* JSON values --------------------------------------------------------------------------- */
+
+static int read_all(int fd, struct buf *out)
+{
+    char part[16384];
+    for (;;) {
+        ssize_t got = read(fd, part, sizeof(part));
+        if (got < 0 && errno == EINTR) {
+            continue;
+        }
+        if (got <= 0) {
+            return got == 0 ? 0 : ERR_IO;
+        }
+        buf_put(out, part, (size_t)got);
+        if (buf_error(out) != 0) {
+            return buf_error(out);
+        }
+    }
+}
+
+/* The text that @FILE or - stands for. */
+static int read_named(struct reading *reading, const char *flag, const char *name, struct buf *out)
+{
+    bool is_file = name[0] == '@';
+    const char *shown = is_file ? name + 1 : "the standard input";
+    int fd = is_file ? open(name + 1, O_RDONLY | O_CLOEXEC) : reading->input;
+    int rv = fd < 0 ? ERR_IO : read_all(fd, out);
+    int why = errno;
+    if (is_file && fd >= 0) {
+        close(fd);
+    }
+    if (rv == ERR_TOO_LARGE) {
+        return call_fail(reading->call, rv, "The JSON for --%s in %s has more than %u KiB.", flag,
+                         shown, LIMIT_JSON_LINE / 1024);
+    }
+    if (rv != 0) {
+        return call_fail(reading->call, rv, "The value of --%s cannot be read from %s: %s.", flag,
+                         shown, strerror(why));
+    }
+    return 0;
+}
+
+static int parse_json(struct reading *reading, const char *flag, struct bytes text,
+                      struct value *out)
+{
+    struct json_why why;
+    int rv = value_from_json(reading->arena, text, out, &why);
+    if (rv == 0) {
+        return 0;
+    }
+    return call_fail(reading->call, rv, "The value of --%s is not JSON that can be used: %s.", flag,
+                     why.text[0] != 0 ? why.text : err_sentence(rv));
+}
+
+static int json_value(struct reading *reading, const char *flag, const char *word,
+                      struct value *out)
+{
+    if (word[0] != '@' && strcmp(word, "-") != 0) {
+        return parse_json(reading, flag, bytes_of_text(word), out);
+    }
+    struct buf text;
+    buf_init(&text, LIMIT_JSON_LINE);
+    int rv = read_named(reading, flag, word, &text);
+    if (rv == 0) {
+        rv = parse_json(reading, flag, buf_bytes(&text), out);
+    }
+    buf_free(&text);
+    return rv;
+}
+
+/* Flags --------------------------------------------------------------------------------- */
+
+static int usage_hint(struct reading *reading, const char *sentence, const char *word)
+{
+    const struct command *command = reading->args->command;
+    return call_fail(reading->call, ERR_USAGE, "%s %s: see `meshlog help%s%s`.", word, sentence,
+                     command != NULL ? " " : "", command != NULL ? command->name : "");
+}
+
+static int unknown_flag(struct reading *reading, const char *word)
+{
+    const struct command *command = reading->args->command;
+    const char *name = word + strspn(word, "-");
+    char bare[64];
+    (void)snprintf(bare, sizeof(bare), "%.*s", (int)strcspn(name, "="), name);
+    const char *near = flag_suggest(command, bare);
+    if (near != NULL) {
+        return call_fail(reading->call, ERR_USAGE, "There is no flag %s: did you mean --%s?", word,
+                         near);
+    }
+    return usage_hint(reading, "is no flag here", word);
+}
+
+static int count_value(struct reading *reading, const struct flag *flag, const char *word,
+                       struct value *out)
+{
+    char *end;
+    errno = 0;
+    long long number = strtoll(word, &end, 10);
+    if (word[0] < '0' || word[0] > '9' || *end != 0 || errno != 0 || number < 1) {
+        return call_fail(reading->call, ERR_USAGE, "--%s needs a whole number from 1 on, not '%s'.",
+                         flag->name, word);
+    }
+    *out = value_int(number);
+    return 0;
+}
+
+static int put_flag(struct reading *reading, const struct flag *flag, const char *word)
+{
+    struct value *request = &reading->args->request;
+    struct value value = value_bool(true);
+    struct value *there = NULL;
+    for (uint32_t i = 0; i < request->count; i++) {
+        if (bytes_equal(request->entries[i].key, bytes_of_text(flag->key))) {
+            there = &request->entries[i].value;
+        }
+    }
+    if (there != NULL && flag->type == FLAG_TEXTS) {
+        value_push(reading->arena, there, value_text(word));
+        return 0;
+    }
+    if (there != NULL) {
+        return call_fail(reading->call, ERR_USAGE, "--%s is given twice.", flag->name);
+    }
+    int rv = 0;
+    if (flag->type == FLAG_TEXT) {
+        value = value_text(word);
+    } else if (flag->type == FLAG_TEXTS) {
+        value = value_array();
+        value_push(reading->arena, &value, value_text(word));
+    } else if (flag->type == FLAG_COUNT) {
+        rv = count_value(reading, flag, word, &value);
+    } else if (flag->type == FLAG_JSON) {
+        rv = json_value(reading, flag->name, word, &value);
+    }
+    value_put(reading->arena, request, flag->key, value);
+    return rv;
+}
+
+/* The value of a flag: after "=", or the next word. NULL if there is none. */
+static const char *flag_value(struct reading *reading, const char *word)
+{
+    const char *equals = strchr(word, '=');
+    if (equals != NULL) {
+        return equals + 1;
+    }
+    return reading->at < reading->count ? reading->words[reading->at++] : NULL;
+}
+
+static int take_common(struct reading *reading, const struct flag *flag, const char *value)
+{
+    if (strcmp(flag->name, "json") == 0) {
+        reading->args->json = true;
+    } else if (strcmp(flag->name, "help") == 0) {
+        reading->help = true;
+    } else if (value[0] == 0) {
+        return call_fail(reading->call, ERR_USAGE, "--store needs the name of a folder.");
+    } else {
+        reading->args->store = value;
+    }
+    return 0;
+}
+
+static bool is_common(const struct flag *flag)
+{
+    return strcmp(flag->key, "") == 0;
+}
+
+static int take_flag(struct reading *reading, const char *word)
+{
+    if (strcmp(word, "-h") == 0) {
+        reading->help = true;
+        return 0;
+    }
+    const struct flag *flag = NULL;
+    if (strncmp(word, "--", 2) == 0) {
+        flag = flag_find(reading->args->command, bytes_of(word + 2, strcspn(word + 2, "=")));
+    }
+    if (flag == NULL) {
+        return unknown_flag(reading, word);
+    }
+    const char *value = "";
+    if (flag->type != FLAG_SWITCH) {
+        value = flag_value(reading, word);
+    } else if (strchr(word, '=') != NULL) {
+        return call_fail(reading->call, ERR_USAGE, "--%s takes no value.", flag->name);
+    }
+    if (value == NULL) {
+        return call_fail(reading->call, ERR_USAGE, "--%s needs a value: %s.", flag->name,
+                         flag->word);
+    }
+    return is_common(flag) ? take_common(reading, flag, value) : put_flag(reading, flag, value);
+}
+
+/* Words --------------------------------------------------------------------------------- */
+
+static int take_param(struct reading *reading, const char *word)
+{
+    const struct command *command = reading->args->command;
+    size_t max = sizeof(command->params) / sizeof(command->params[0]);
+    if (reading->params == max || command->params[reading->params] == NULL) {
+        return usage_hint(reading, "is one argument too many", word);
+    }
+    const char *key = command->params[reading->params++];
+    value_put(reading->arena, &reading->args->request, key, value_text(word));
+    return 0;
+}
+
+static bool looks_like_flag(const struct reading *reading, const char *word)
+{
+    return !reading->only_args && word[0] == '-' && word[1] != 0;
+}
+
+static bool is_command(const struct reading *reading, const char *word)
+{
+    return !looks_like_flag(reading, word) || strcmp(word, "--version") == 0;
+}
+
+/* The command is the first word that is no common flag. */
+static int find_command(struct reading *reading)
+{
+    for (int i = 0; i < reading->count; i++) {
+        const char *word = reading->words[i];
+        if (strcmp(word, "--version") == 0) {
+            reading->args->command = command_find("version");
+            return 0;
+        }
+        if (strcmp(word, "--store") == 0) {
+            i++;
+        } else if (word[0] != '-') {
+            reading->args->command = command_find(word);
+            if (reading->args->command != NULL) {
+                return 0;
+            }
+            const char *near = command_suggest(word);
+            return near != NULL
+                       ? call_fail(reading->call, ERR_USAGE,
+                                   "There is no command '%s': did you mean '%s'?", word, near)
+                       : call_fail(reading->call, ERR_USAGE,
+                                   "There is no command '%s': `meshlog help` lists them.", word);
+        }
+    }
+    return 0;
+}
+
+/* Was --json given, however wrong the rest may be? */
+static bool wants_json(int count, const char *const words[])
+{
+    for (int i = 0; i < count && strcmp(words[i], "--") != 0; i++) {
+        if (strcmp(words[i], "--json") == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static int take_words(struct reading *reading)
+{
+    bool command_seen = false;
+    int rv = 0;
+    while (rv == 0 && reading->at < reading->count) {
+        const char *word = reading->words[reading->at++];
+        if (!reading->only_args && strcmp(word, "--") == 0) {
+            reading->only_args = true;
+        } else if (!command_seen && is_command(reading, word)) {
+            command_seen = true;
+        } else if (looks_like_flag(reading, word)) {
+            rv = take_flag(reading, word);
+        } else {
+            rv = take_param(reading, word);
+        }
+    }
+    return rv;
+}
+
+/* `meshlog CMD --help` is `meshlog help CMD`. */
+static void turn_to_help(struct reading *reading)
+{
+    const struct command *about = reading->args->command;
+    reading->args->command = command_find("help");
+    reading->args->request = value_map();
+    if (about != NULL) {
+        value_put(reading->arena, &reading->args->request, "command", value_text(about->name));
+    }
+}
+
+int args_parse(struct call *call, struct arena *arena, int count, const char *const words[],
+               int input, struct args *out)
+{
+    struct reading reading = {
+        .call = call, .arena = arena, .words = words, .count = count, .input = input, .args = out};
+    *out = (struct args){.request = value_map(), .json = wants_json(count, words)};
+    int rv = find_command(&reading);
+    if (rv == 0) {
+        rv = take_words(&reading);
+    }
+    if (rv != 0) {
+        return rv;
+    }
+    if (reading.help) {
+        turn_to_help(&reading);
+    } else if (out->command == NULL) {
+        return call_fail(call, ERR_USAGE,
+                         "No command was given: `meshlog help` lists them, `meshlog demo` shows a "
+                         "store at work.");
+    } else if (reading.params < out->command->required) {
+        return call_fail(call, ERR_USAGE,
+                         "`meshlog %s` needs one more argument: see `meshlog help %s`.",
+                         out->command->name, out->command->name);
+    }
+    return arena_error(arena);
+}
+
+const char *store_path(struct arena *arena, const char *given)
+{
+    const char *store = getenv("MESHLOG_STORE");
+    const char *data = getenv("XDG_DATA_HOME");
+    const char *home = getenv("HOME");
+    if (given != NULL) {
+        return given;
+    }
+    if (store != NULL && store[0] != 0) {
+        return store;
+    }
+    if (data != NULL && data[0] == '/') {
+        return (const char *)arena_format(arena, "%s/meshlog", data).data;
+    }
+    if (home != NULL && home[0] != 0) {
+        return (const char *)arena_format(arena, "%s/.local/share/meshlog", home).data;
+    }
+    return NULL;
+}

@@ -1,0 +1,279 @@
+#include "node/batch.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "node/draft.h"
+#include "node/lines.h"
+#include "node/opview.h"
+#include "node/stop.h"
+#include "node/wall.h"
+#include "node/writer.h"
+
+/* A pipe that holds this much keeps a commit group filled while the disk is busy. */
+#define PIPE_BYTES (1 << 20)
+
+#define REF_MAX 1024u
+
+/* One line of the group: an op to be made, or a refusal. */
+struct slot {
+    uint64_t line;
+    int err;
+    struct bytes message; /* Of a refusal. */
+    struct value ref;
+    uint32_t item; /* Where its op stands among the group's. */
+};
+
+struct batch {
+    struct call *call;
+    struct writer writer;
+    struct lines lines;
+    struct arena line_arena;  /* For the line being read. */
+    struct arena group_arena; /* For what is said of the group. */
+    struct salt_source salts;
+    struct buf payloads;
+    uint32_t slot_count;
+    uint32_t item_count;
+    uint64_t stored; /* Ops that are durable. */
+    bool refused;    /* A line was. */
+    struct slot slots[LIMIT_GROUP_OPS];
+    struct draft drafts[LIMIT_GROUP_OPS];
+    struct append_item items[LIMIT_GROUP_OPS];
+    struct append_result results[LIMIT_GROUP_OPS];
+};
+
+static void refuse(struct batch *batch, struct slot *slot, int err)
+{
+    slot->err = err;
+    slot->message = arena_copy(&batch->group_arena, bytes_of_text(batch->call->message));
+    batch->refused = true;
+}
+
+static int check_fields(struct call *call, const struct value *request)
+{
+    static const char *const known[] = {"kind", "payload", "deps", "ref"};
+    if (request->type != VALUE_MAP) {
+        return call_fail(call, ERR_BAD_JSON,
+                         "It must be a JSON object with \"kind\" and \"payload\".");
+    }
+    for (uint32_t i = 0; i < request->count; i++) {
+        struct bytes key = request->entries[i].key;
+        bool is_known = false;
+        for (size_t j = 0; j < sizeof(known) / sizeof(known[0]); j++) {
+            is_known = is_known || bytes_equal(key, bytes_of_text(known[j]));
+        }
+        if (!is_known) {
+            return call_fail(call, ERR_BAD_JSON,
+                             "It has the field \"%.*s\", which means nothing here: there are kind, "
+                             "payload, deps and ref.",
+                             key.len < 64 ? (int)key.len : 64, (const char *)key.data);
+        }
+    }
+    return 0;
+}
+
+/* The reference comes back with the result, so it is kept for as long as the group. */
+static int read_ref(struct batch *batch, const struct value *request, struct value *out)
+{
+    const struct value *ref = value_get(request, "ref");
+    if (ref == NULL || ref->type == VALUE_NULL) {
+        return 0;
+    }
+    if (ref->type == VALUE_INT) {
+        *out = *ref;
+        return 0;
+    }
+    if (ref->type != VALUE_TEXT || ref->bytes.len > REF_MAX) {
+        return call_fail(batch->call, ERR_BAD_JSON,
+                         "Its \"ref\" must be a whole number or a text of at most %u bytes.",
+                         REF_MAX);
+    }
+    *out = value_text_of(arena_copy(&batch->group_arena, ref->bytes));
+    return 0;
+}
+
+static int read_line(struct batch *batch, struct bytes line, uint64_t now_ms, struct slot *slot)
+{
+    struct value request;
+    struct json_why why;
+    struct call *call = batch->call;
+    arena_reset(&batch->line_arena);
+    int rv = value_from_json(&batch->line_arena, line, &request, &why);
+    if (rv != 0) {
+        return call_fail(call, rv, "It is not JSON that can be used: %s.",
+                         why.text[0] != 0 ? why.text : err_sentence(rv));
+    }
+    rv = check_fields(call, &request);
+    if (rv == 0) {
+        rv = read_ref(batch, &request, &slot->ref);
+    }
+    if (rv == 0) {
+        rv = draft_read(call, batch->writer.store, &request, now_ms, &batch->salts,
+                        &batch->payloads, &batch->drafts[batch->item_count]);
+    }
+    return rv;
+}
+
+/* Does an error belong to the line rather than to the store? */
+static bool is_of_line(int err)
+{
+    switch (err) {
+    case ERR_USAGE:
+    case ERR_BAD_JSON:
+    case ERR_BAD_PAYLOAD:
+    case ERR_UNKNOWN_ID:
+    case ERR_AMBIGUOUS_ID:
+        return true;
+    default:
+        return err_is_refusal(err);
+    }
+}
+
+static int take_line(struct batch *batch, struct bytes line, bool too_long, uint64_t now_ms)
+{
+    struct slot *slot = &batch->slots[batch->slot_count];
+    *slot = (struct slot){.line = batch->lines.number, .item = batch->item_count};
+    int rv = too_long ? call_fail(batch->call, ERR_TOO_LARGE, "It has more than %u KiB.",
+                                  LIMIT_JSON_LINE / 1024)
+                      : read_line(batch, line, now_ms, slot);
+    if (rv == 0) {
+        batch->item_count++;
+    } else if (is_of_line(rv)) {
+        refuse(batch, slot, rv);
+    } else {
+        return rv;
+    }
+    batch->slot_count++;
+    return arena_error(&batch->group_arena);
+}
+
+static bool group_is_full(const struct batch *batch)
+{
+    return batch->slot_count == LIMIT_GROUP_OPS ||
+           batch->payloads.len + LIMIT_PAYLOAD > LIMIT_TXN_BYTES;
+}
+
+/* Take the lines that are there; wait only for the first. */
+static int gather(struct batch *batch, uint64_t *now_ms, bool *more)
+{
+    struct bytes line;
+    arena_reset(&batch->group_arena);
+    buf_clear(&batch->payloads);
+    batch->slot_count = 0;
+    batch->item_count = 0;
+    while (!group_is_full(batch)) {
+        enum lines_event event = lines_next(&batch->lines, batch->slot_count == 0, &line);
+        if (event == LINES_FAILED) {
+            return call_fail(batch->call, ERR_IO, "The lines of the batch cannot be read: %s.",
+                             strerror(errno));
+        }
+        if (event != LINES_LINE && event != LINES_TOO_LONG) {
+            *more = event == LINES_NONE_YET;
+            return 0;
+        }
+        *now_ms = batch->slot_count == 0 ? wall_ms() : *now_ms;
+        int rv = take_line(batch, line, event == LINES_TOO_LONG, *now_ms);
+        if (rv != 0) {
+            return rv;
+        }
+    }
+    return 0;
+}
+
+static int emit_slot(struct batch *batch, const struct slot *slot)
+{
+    struct arena *arena = batch->call->arena;
+    struct value response = value_map();
+    arena_reset(arena);
+    value_put(arena, &response, "ok", value_bool(slot->err == 0));
+    if (slot->err == 0) {
+        const struct append_result *result = &batch->results[slot->item];
+        value_put(arena, &response, "id", view_id(arena, &result->id));
+        value_put(arena, &response, "hash", view_hash(arena, &result->hash));
+        value_put(arena, &response, "seq", value_int((int64_t)result->seq));
+    } else {
+        value_put(arena, &response, "error", value_text(err_code(slot->err)));
+        value_put(
+            arena, &response, "message",
+            value_text_of(arena_format(arena, "Line %" PRIu64 " is refused: %.*s", slot->line,
+                                       (int)slot->message.len, (const char *)slot->message.data)));
+        value_put(arena, &response, "line", value_int((int64_t)slot->line));
+    }
+    value_put(arena, &response, "ref", slot->ref);
+    return call_emit(batch->call, &response);
+}
+
+static int commit(struct batch *batch, uint64_t now_ms)
+{
+    if (batch->item_count == 0) {
+        return 0;
+    }
+    for (uint32_t i = 0; i < batch->item_count; i++) {
+        batch->items[i] = draft_item(&batch->drafts[i], &batch->payloads);
+    }
+    int rv = writer_append(batch->call, &batch->writer, now_ms, batch->items, batch->item_count,
+                           batch->results);
+    if (rv == 0) {
+        batch->stored += batch->item_count;
+        return 0;
+    }
+    char why[sizeof(batch->call->message)];
+    memcpy(why, batch->call->message, sizeof(why));
+    return call_fail(batch->call, rv,
+                     "%s %" PRIu64 " ops are stored; from line %" PRIu64
+                     " on nothing was acknowledged.",
+                     why, batch->stored, batch->slots[0].line);
+}
+
+static int run_groups(struct batch *batch)
+{
+    bool more = true;
+    int rv = 0;
+    while (rv == 0 && more && stop_signal() == 0) {
+        uint64_t now_ms = 0;
+        rv = gather(batch, &now_ms, &more);
+        if (rv == 0) {
+            rv = commit(batch, now_ms);
+        }
+        for (uint32_t i = 0; rv == 0 && i < batch->slot_count; i++) {
+            rv = emit_slot(batch, &batch->slots[i]);
+        }
+        if (rv == 0) {
+            rv = call_flush(batch->call);
+        }
+    }
+    return rv;
+}
+
+int batch_run(struct call *call)
+{
+    struct batch *batch = calloc(1, sizeof(*batch));
+    if (batch == NULL) {
+        return call_fail(call, ERR_NO_MEMORY, "%s", err_sentence(ERR_NO_MEMORY));
+    }
+    batch->call = call;
+    batch->lines.fd = call->input;
+    arena_init(&batch->line_arena, LIMIT_TREE_BYTES);
+    arena_init(&batch->group_arena, LIMIT_TREE_BYTES);
+    buf_init(&batch->payloads, LIMIT_TXN_BYTES + LIMIT_PAYLOAD);
+    (void)fcntl(call->input, F_SETPIPE_SZ, PIPE_BYTES); /* Where it is a pipe, and may grow. */
+    int rv = writer_open(call, &batch->writer);
+    if (rv == 0) {
+        stop_begin();
+        rv = run_groups(batch);
+    }
+    if (rv == 0 && batch->refused) {
+        call->told = true;
+        rv = ERR_BAD_JSON;
+    }
+    call->stopped_by = stop_signal();
+    writer_close(&batch->writer);
+    lines_free(&batch->lines);
+    buf_free(&batch->payloads);
+    arena_free(&batch->group_arena);
+    arena_free(&batch->line_arena);
+    free(batch);
+    return rv;
+}

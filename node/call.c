@@ -1,0 +1,131 @@
+#include "node/call.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "base/text.h"
+
+/* Format into the call's message. Paths and ids in it come from elsewhere, so it is escaped. */
+__attribute__((format(printf, 3, 0))) static void set_message(char *message, size_t size,
+                                                              const char *format, va_list args)
+{
+    char raw[1024];
+    struct buf escaped;
+    (void)vsnprintf(raw, sizeof(raw), format, args);
+    buf_init(&escaped, 2 * sizeof(raw));
+    text_escape(bytes_of_text(raw), size - 8, &escaped);
+    size_t len = escaped.len < size ? escaped.len : size - 1;
+    if (len > 0) {
+        memcpy(message, escaped.data, len);
+    }
+    message[len] = 0;
+    buf_free(&escaped);
+}
+
+int call_fail(struct call *call, int err, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    set_message(call->message, sizeof(call->message), format, args);
+    va_end(args);
+    return err;
+}
+
+int call_fail_store(struct call *call, int err)
+{
+    const char *dir = call->store;
+    switch (err) {
+    case ERR_NO_STORE:
+        return call_fail(
+            call, err,
+            "There is no store in %s: run `meshlog init` first, or name another folder "
+            "with --store.",
+            dir);
+    case ERR_BUSY:
+        return call_fail(
+            call, err, "Another process is writing to the store in %s: try again when it is done.",
+            dir);
+    case ERR_NEWER_SCHEMA:
+        return call_fail(
+            call, err, "The store in %s was written by a newer meshlog: update meshlog to open it.",
+            dir);
+    case ERR_CORRUPT:
+        return call_fail(
+            call, err,
+            "The store in %s is damaged. If it still opens, `meshlog verify` names what "
+            "is; else restore a backup, or fetch the ops from a peer into a new store.",
+            dir);
+    case ERR_READ_ONLY:
+        return call_fail(
+            call, err,
+            "You may not write to %s: change its permissions, or choose another folder "
+            "with --store.",
+            dir);
+    case ERR_DISK_FULL:
+        return call_fail(call, err,
+                         "The disk is full, so nothing more fits into %s: make room and run the "
+                         "command again; nothing acknowledged is lost.",
+                         dir);
+    case ERR_NETWORK_FS:
+        return call_fail(
+            call, err,
+            "%s is on a network file system, where a store would come to harm: choose a "
+            "folder on a local disk with --store.",
+            dir);
+    case ERR_KEY_PERMISSIONS:
+        return call_fail(call, err,
+                         "Others can read or replace %s/node.key: make it yours alone (chown, "
+                         "chmod 600).",
+                         dir);
+    case ERR_KEY_MISSING:
+        return call_fail(
+            call, err,
+            "%s/node.key is missing or is not this store's key: put the right file back; "
+            "without it this node cannot append.",
+            dir);
+    default:
+        return call_fail(call, err, "%s (The store is %s.)", err_sentence(err), dir);
+    }
+}
+
+int call_fail_tree(struct call *call, int err)
+{
+    return call_fail(call, err, "The answer cannot be put together: %s", err_sentence(err));
+}
+
+int call_open(struct call *call, enum store_mode mode, struct store **out)
+{
+    int rv = store_open(call->store, mode, out);
+    return rv == 0 ? 0 : call_fail_store(call, rv);
+}
+
+int call_emit(struct call *call, const struct value *response)
+{
+    int rv = arena_error(call->arena);
+    if (rv == 0) {
+        rv = call->sink->emit(call->sink->ctx, response);
+    }
+    return rv == 0 ? 0 : call_fail_tree(call, rv);
+}
+
+int call_flush(struct call *call)
+{
+    return call->sink->flush(call->sink->ctx);
+}
+
+void call_note(struct call *call, const char *format, ...)
+{
+    char text[1024];
+    va_list args;
+    va_start(args, format);
+    set_message(text, sizeof(text), format, args);
+    va_end(args);
+    call->sink->note(call->sink->ctx, text);
+}
+
+struct value response_ok(struct arena *arena)
+{
+    struct value response = value_map();
+    value_put(arena, &response, "ok", value_bool(true));
+    return response;
+}

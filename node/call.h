@@ -1,0 +1,56 @@
+/* call.h - One call of a command: what is asked, where the answers go, and why it failed.
+ *
+ * A command is a function from a request tree to response trees. It knows neither the command
+ * line nor the terminal, so that a socket or a web page can call the same functions. */
+#ifndef NODE_CALL_H
+#define NODE_CALL_H
+
+#include "base/value.h"
+#include "oplog/store.h"
+
+/* Where responses go. emit only collects: nothing is written, and nobody waits for a slow
+ * reader, before flush. An error of either ends the command. */
+struct sink {
+    void *ctx;
+    int (*emit)(void *ctx, const struct value *response);
+    int (*flush)(void *ctx);
+    /* For people, beside the responses: a hint, and how far a long work has come. */
+    void (*note)(void *ctx, const char *text);
+    void (*progress)(void *ctx, const char *what, uint64_t done, uint64_t total);
+    int watch; /* A descriptor that hangs up when nobody listens any more; -1 for none. */
+};
+
+struct call {
+    struct value *request; /* A map; command.h names its fields. */
+    struct arena *arena;   /* For responses. A list resets it for each of its items. */
+    const char *store;     /* The store's folder. */
+    int input;             /* Where a batch comes from. */
+    const struct sink *sink;
+    char message[1024]; /* The sentence for people, when the command has failed. */
+    bool told;          /* The responses have told of the failure already. */
+    int stopped_by;     /* The signal that ended the command early. */
+};
+
+typedef int command_fn(struct call *call) ERR_MUST_CHECK;
+
+/* Say why the call fails, in one sentence that says what to do. Returns err. */
+int call_fail(struct call *call, int err, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* The same for an error of the store or its files, with the folder's name in it. */
+int call_fail_store(struct call *call, int err);
+
+/* An error of memory or of a tree that became too large. */
+int call_fail_tree(struct call *call, int err);
+
+/* Open the call's store. */
+int call_open(struct call *call, enum store_mode mode, struct store **out) ERR_MUST_CHECK;
+
+int call_emit(struct call *call, const struct value *response) ERR_MUST_CHECK;
+int call_flush(struct call *call) ERR_MUST_CHECK;
+void call_note(struct call *call, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* A response that begins with "ok": true. */
+struct value response_ok(struct arena *arena);
+
+#endif

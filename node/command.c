@@ -1,0 +1,224 @@
+#include "node/command.h"
+
+#include "base/text.h"
+#include "node/people.h"
+#include "oplog/kinds.h"
+
+/* How far a mistyped word may be from the one that is suggested. */
+#define NEAR 3u
+
+const struct flag common_flags[] = {
+    {"store", FLAG_TEXT, "", "DIR", "the folder of the store"},
+    {"json", FLAG_SWITCH, "", "", "answer in JSON, one object per line"},
+    {"help", FLAG_SWITCH, "", "", "what `help COMMAND` says"},
+    {.name = NULL},
+};
+
+static const struct flag init_flags[] = {
+    {"mesh", FLAG_TEXT, "mesh", "DID", "join this mesh instead of founding one"},
+    {"name", FLAG_TEXT, "name", "TEXT", "a name for this node"},
+    {.name = NULL},
+};
+
+static const struct flag append_flags[] = {
+    {"payload", FLAG_JSON, "payload", "JSON", "its content: an object, @FILE, or - for stdin"},
+    {"dep", FLAG_TEXTS, "deps", "ID", "an op that it depends on; may be repeated"},
+    {"batch", FLAG_SWITCH, "batch", "", "append an op for each line of stdin"},
+    {.name = NULL},
+};
+
+static const struct flag log_flags[] = {
+    {"author", FLAG_TEXT, "author", "DID", "only this node's ops"},
+    {"kind", FLAG_TEXT, "kind", "KIND", "only this kind, by name or number"},
+    {"since", FLAG_TEXT, "since", "ID", "only ops after this one"},
+    {"until", FLAG_TEXT, "until", "ID", "only ops up to and with this one"},
+    {"limit", FLAG_COUNT, "limit", "N", "only the last N that match"},
+    {"follow", FLAG_SWITCH, "follow", "", "then show new ones as they arrive, until Ctrl-C"},
+    {.name = NULL},
+};
+
+static const struct flag bench_flags[] = {
+    {"ops", FLAG_COUNT, "ops", "N", "size of the test log (200000)"},
+    {"only", FLAG_TEXT, "only", "NAME,…", "only these figures"},
+    {.name = NULL},
+};
+
+#define KIND_LINE(name, number) "  " #name "\n"
+
+const struct command commands[] = {
+    {.name = "init",
+     .summary = "Make a new store, and with it a new mesh unless one is named.",
+     .usage = "init [--mesh DID] [--name TEXT]",
+     .flags = init_flags,
+     .notes = "Without --mesh a root key is made. It delegates everything to this node, and the\n"
+              "log begins with that delegation. With --mesh this node waits to be admitted.\n"
+              "The folder may be there already if it is empty.",
+     .examples = "meshlog init --name laptop\n"
+                 "meshlog --store ./second init --mesh did:key:z6Mk…",
+     .needs_store = true,
+     .run = run_init,
+     .print = print_init},
+    {.name = "append",
+     .summary = "Append ops to this node's log. An op that is printed is safe on the disk.",
+     .usage = "append KIND --payload JSON|@FILE|- [--dep ID]…\n"
+              "append --batch < LINES",
+     .params = {"kind"},
+     .flags = append_flags,
+     .notes =
+         "Prints the id of the op. Payloads hold no fractions (scale them) and no keys named op\n"
+         "or target. Bytes are {\"/\":{\"bytes\":\"<base64>\"}}, links {\"/\":\"<cid>\"}.\n\n"
+         "A line of a batch is {\"kind\":…,\"payload\":{…},\"deps\":[…],\"ref\":…}; deps and ref "
+         "may\n"
+         "be left out, ref comes back with the result. Prints an id for each line once it is\n"
+         "safe, or `error CODE`; a refused line does not stop the others.\n\n"
+         "Kinds:\n" KIND_TABLE(KIND_LINE),
+     .examples = "meshlog append CreateClaim --payload '{\"text\":\"The shop opens at nine.\"}'\n"
+                 "meshlog append CreateClaim --payload @claim.json --dep 01J9ZC4V5M\n"
+                 "echo '{\"kind\":\"CreateEntity\",\"payload\":{\"name\":\"Ada\"}}' | meshlog "
+                 "append --batch",
+     .needs_store = true,
+     .run = run_append,
+     .print = print_append},
+    {.name = "log",
+     .summary = "List ops in the order of the mesh, the newest last.",
+     .usage = "log [--author DID] [--kind KIND] [--since ID] [--until ID] [--limit N] [--follow]",
+     .flags = log_flags,
+     .notes =
+         "--limit shows the last N of those that match, still with the newest last. Ops dated\n"
+         "in the future stand at the end, pending, until their time comes.",
+     .examples = "meshlog log --limit 20\n"
+                 "meshlog log --kind CreateClaim --since 01J9ZC4V5M\n"
+                 "meshlog --json log --follow",
+     .needs_store = true,
+     .run = run_log,
+     .print = print_log},
+    {.name = "show",
+     .summary = "Show one op.",
+     .usage = "show ID",
+     .params = {"id"},
+     .required = 1,
+     .notes = "The first 6 or more letters of the id are enough if no other begins with them.",
+     .examples = "meshlog show 01J9ZC4V5M\n"
+                 "meshlog --json show 01J9ZC4V5MQ0W2X8K3R7T6Y5PA",
+     .needs_store = true,
+     .run = run_show,
+     .print = print_show},
+    {.name = "frontier",
+     .summary = "Show how far each author's ops are here.",
+     .usage = "frontier",
+     .notes = "`log` is a hash over all heads: equal on two nodes that have the same ops.",
+     .examples = "meshlog frontier\n"
+                 "meshlog --json frontier",
+     .needs_store = true,
+     .run = run_frontier,
+     .print = print_frontier},
+    {.name = "verify",
+     .summary = "Read the whole store back and check every op.",
+     .usage = "verify",
+     .notes = "Names each damaged op, and then ends with exit code 1.",
+     .examples = "meshlog verify",
+     .needs_store = true,
+     .run = run_verify,
+     .print = print_verify},
+    {.name = "bench",
+     .summary = "Measure this machine: how fast the log is, and how fast it could be.",
+     .usage = "bench [--ops N] [--only NAME,…]",
+     .flags = bench_flags,
+     .notes = "Figures: append_batch append_sync ingest_single ingest_segments verify_store open\n"
+              "bytes_per_op rss_anon. Works in a temporary folder; the store is not touched.",
+     .examples = "meshlog bench --ops 20000\n"
+                 "meshlog --json bench --only append_batch,verify_store",
+     .run = run_bench,
+     .print = print_bench},
+    {.name = "bench-memory",
+     .summary = "Measure the memory that ingest takes; `bench` starts this.",
+     .usage = "bench-memory DIR OPS",
+     .params = {"dir", "ops"},
+     .required = 2,
+     .examples = "meshlog bench-memory /var/tmp/empty 100000",
+     .hidden = true,
+     .run = run_bench_memory,
+     .print = print_json},
+    {.name = "demo",
+     .summary = "Show a small log at work, in a folder that is removed again.",
+     .usage = "demo",
+     .examples = "meshlog demo",
+     .run = run_demo,
+     .print = print_text},
+    {.name = "help",
+     .summary = "Say what there is, or more about one command.",
+     .usage = "help [COMMAND]",
+     .params = {"command"},
+     .examples = "meshlog help append",
+     .run = run_help,
+     .print = print_text},
+    {.name = "version",
+     .summary = "Say which version this is.",
+     .usage = "version",
+     .examples = "meshlog version",
+     .run = run_version,
+     .print = print_version},
+    {.name = NULL},
+};
+
+const struct command *command_find(const char *name)
+{
+    for (const struct command *command = commands; command->name != NULL; command++) {
+        if (strcmp(command->name, name) == 0) {
+            return command;
+        }
+    }
+    return NULL;
+}
+
+/* Keep the nearer of two names. Short words have many neighbours, so they must be nearer. */
+static void consider(const char *word, const char *name, const char **best, unsigned *least)
+{
+    unsigned distance = text_distance(word, name);
+    if (distance < *least && distance < NEAR && distance * 2 <= strlen(name)) {
+        *least = distance;
+        *best = name;
+    }
+}
+
+const char *command_suggest(const char *name)
+{
+    const char *best = NULL;
+    unsigned least = NEAR;
+    for (const struct command *command = commands; command->name != NULL; command++) {
+        if (!command->hidden) {
+            consider(name, command->name, &best, &least);
+        }
+    }
+    return best;
+}
+
+const char *flag_suggest(const struct command *command, const char *name)
+{
+    const char *best = NULL;
+    unsigned least = NEAR;
+    const struct flag *own = command != NULL ? command->flags : NULL;
+    for (const struct flag *flag = own; flag != NULL && flag->name != NULL; flag++) {
+        consider(name, flag->name, &best, &least);
+    }
+    for (const struct flag *flag = common_flags; flag->name != NULL; flag++) {
+        consider(name, flag->name, &best, &least);
+    }
+    return best;
+}
+
+static const struct flag *flag_in(const struct flag *flags, struct bytes name)
+{
+    for (const struct flag *flag = flags; flag != NULL && flag->name != NULL; flag++) {
+        if (bytes_equal(name, bytes_of_text(flag->name))) {
+            return flag;
+        }
+    }
+    return NULL;
+}
+
+const struct flag *flag_find(const struct command *command, struct bytes name)
+{
+    const struct flag *own = flag_in(command != NULL ? command->flags : NULL, name);
+    return own != NULL ? own : flag_in(common_flags, name);
+}

@@ -1,0 +1,56 @@
+/* command.h - The table of commands: it drives parsing, help and suggestions. */
+#ifndef NODE_COMMAND_H
+#define NODE_COMMAND_H
+
+#include "node/call.h"
+#include "node/printer.h"
+
+enum flag_type {
+    FLAG_SWITCH, /* true */
+    FLAG_TEXT,   /* a text */
+    FLAG_TEXTS,  /* may be repeated: an array of texts */
+    FLAG_COUNT,  /* an integer from 1 on */
+    FLAG_JSON,   /* any value, from JSON, @FILE or - (standard input) */
+};
+
+struct flag {
+    const char *name; /* Without the dashes. NULL ends the list. */
+    enum flag_type type;
+    const char *key;  /* Its field in the request. */
+    const char *word; /* What stands for the value in the help. */
+    const char *help;
+};
+
+struct command {
+    const char *name; /* NULL ends the table. */
+    const char *summary;
+    const char *usage;     /* One line for each form, without "meshlog ". */
+    const char *params[3]; /* Names of the arguments, which are their fields in the request. */
+    const struct flag *flags;
+    const char *notes; /* More for `help`, may be NULL. */
+    const char *examples;
+    unsigned required; /* How many of the arguments must be given. */
+    bool hidden;
+    bool needs_store;
+    command_fn *run;
+    print_fn *print;
+};
+
+extern const struct command commands[];
+
+/* The flags that every command takes. */
+extern const struct flag common_flags[];
+
+const struct command *command_find(const char *name);
+
+/* The name nearest to a mistyped one; NULL if none is near. */
+const char *command_suggest(const char *name);
+const char *flag_suggest(const struct command *command, const char *name);
+
+/* The flag of that name, given or common; NULL if there is none. */
+const struct flag *flag_find(const struct command *command, struct bytes name);
+
+command_fn run_init, run_append, run_log, run_show, run_frontier, run_verify, run_bench,
+    run_bench_memory, run_demo, run_help, run_version;
+
+#endif

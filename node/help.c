@@ -1,0 +1,118 @@
+#include <stdio.h>
+
+#include "base/limits.h"
+#include "node/command.h"
+
+static void put_lines(struct buf *out, const char *prefix, const char *lines)
+{
+    while (*lines != 0) {
+        size_t len = strcspn(lines, "\n");
+        buf_put_text(out, prefix);
+        buf_put(out, lines, len);
+        buf_put_text(out, "\n");
+        lines += len + (lines[len] == '\n' ? 1 : 0);
+    }
+}
+
+static void put_flags(struct buf *out, const struct flag *flags)
+{
+    for (const struct flag *flag = flags; flag != NULL && flag->name != NULL; flag++) {
+        char left[48];
+        char line[256];
+        (void)snprintf(left, sizeof(left), "--%s%s%s", flag->name, flag->word[0] != 0 ? " " : "",
+                       flag->word);
+        (void)snprintf(line, sizeof(line), "  %-24s %s\n", left, flag->help);
+        buf_put_text(out, line);
+    }
+}
+
+static void put_overview(struct buf *out)
+{
+    buf_put_text(out, "meshlog keeps a log of signed operations that a mesh of devices shares.\n\n"
+                      "Usage: meshlog [--store DIR] [--json] COMMAND …\n\nCommands:\n");
+    for (const struct command *command = commands; command->name != NULL; command++) {
+        char line[160];
+        (void)snprintf(line, sizeof(line), "  %-10s %s\n", command->name, command->summary);
+        if (!command->hidden) {
+            buf_put_text(out, line);
+        }
+    }
+    buf_put_text(out, "\nEverywhere:\n");
+    put_flags(out, common_flags);
+    buf_put_text(out,
+                 "\nThe store is in --store, $MESHLOG_STORE, $XDG_DATA_HOME/meshlog or\n"
+                 "~/.local/share/meshlog, the first of these that is set.\n"
+                 "Exit: 0 done, 1 refused, damaged or failed, 2 wrong usage.\n\n"
+                 "Begin with:\n"
+                 "  meshlog init\n"
+                 "  meshlog append CreateClaim --payload '{\"text\":\"The shop opens at nine.\"}'\n"
+                 "  meshlog log\n\n"
+                 "`meshlog help COMMAND` says more about each, `meshlog demo` shows it all.\n");
+}
+
+static void put_command(struct buf *out, const struct command *command)
+{
+    buf_put_text(out, command->summary);
+    buf_put_text(out, "\n\nUsage:\n");
+    put_lines(out, "  meshlog ", command->usage);
+    if (command->flags != NULL) {
+        buf_put_text(out, "\nFlags:\n");
+        put_flags(out, command->flags);
+    }
+    if (command->notes != NULL) {
+        buf_put_text(out, "\n");
+        buf_put_text(out, command->notes);
+        buf_put_text(out, "\n");
+    }
+    buf_put_text(out, "\nExamples:\n");
+    put_lines(out, "  ", command->examples);
+}
+
+static int find_topic(struct call *call, struct bytes name, const struct command **out)
+{
+    char word[64];
+    (void)snprintf(word, sizeof(word), "%.*s", name.len < 60 ? (int)name.len : 60,
+                   (const char *)name.data);
+    *out = command_find(word);
+    if (*out != NULL) {
+        return 0;
+    }
+    const char *near = command_suggest(word);
+    return near != NULL ? call_fail(call, ERR_USAGE, "There is no command '%s': did you mean '%s'?",
+                                    word, near)
+                        : call_fail(call, ERR_USAGE,
+                                    "There is no command '%s': `meshlog help` lists them.", word);
+}
+
+int run_help(struct call *call)
+{
+    const struct command *command = NULL;
+    struct bytes name;
+    struct buf text;
+    int rv = 0;
+    if (value_get_text(call->request, "command", &name)) {
+        rv = find_topic(call, name, &command);
+    }
+    if (rv != 0) {
+        return rv;
+    }
+    buf_init(&text, KIB(64));
+    if (command == NULL) {
+        put_overview(&text);
+    } else {
+        put_command(&text, command);
+    }
+    struct value response = response_ok(call->arena);
+    value_put(call->arena, &response, "text",
+              value_text_of(arena_copy(call->arena, buf_bytes(&text))));
+    rv = buf_error(&text);
+    buf_free(&text);
+    return rv != 0 ? call_fail_tree(call, rv) : call_emit(call, &response);
+}
+
+int run_version(struct call *call)
+{
+    struct value response = response_ok(call->arena);
+    value_put(call->arena, &response, "version", value_text(MESHLOG_VERSION));
+    return call_emit(call, &response);
+}

@@ -1,0 +1,418 @@
+#include "node/people.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <time.h>
+
+#include "base/text.h"
+
+#define KIND_WIDTH 14u /* Of most names. */
+#define EXCERPT_MAX 200u
+#define LINE_MAX_BYTES 4096u
+
+/* Fields of a response that are texts or numbers; empty or 0 when they are not there. */
+static struct bytes text_of(const struct value *map, const char *key)
+{
+    struct bytes text;
+    return value_get_text(map, key, &text) ? text : bytes_of("", 0);
+}
+
+static int64_t int_of(const struct value *map, const char *key)
+{
+    int64_t number = 0;
+    (void)value_get_int(map, key, &number);
+    return number;
+}
+
+static bool bool_of(const struct value *map, const char *key)
+{
+    bool yes = false;
+    (void)value_get_bool(map, key, &yes);
+    return yes;
+}
+
+static uint32_t count_of(const struct value *map, const char *key)
+{
+    const struct value *list = value_get(map, key);
+    return list != NULL && list->type == VALUE_ARRAY ? list->count : 0;
+}
+
+static void say_field(struct printer *printer, const struct value *map, const char *key)
+{
+    say_text(printer, text_of(map, key), LINE_MAX_BYTES);
+}
+
+/* "1 op", "2 ops" */
+static void say_count(struct printer *printer, int64_t count, const char *word)
+{
+    say(printer, "%" PRId64 " %s%s", count, word, count == 1 ? "" : "s");
+}
+
+/* Any value as JSON, escaped and cut. */
+static void say_json(struct printer *printer, const struct value *value, size_t max)
+{
+    struct buf json;
+    buf_init(&json, SIZE_MAX / 2);
+    if (value_to_json(value, &json) == 0) {
+        say_text(printer, buf_bytes(&json), max);
+    }
+    buf_free(&json);
+}
+
+/* Local time, to the minute or to the second. */
+static void say_time(struct printer *printer, int64_t time_ms, bool seconds)
+{
+    char text[64] = "";
+    struct tm local;
+    time_t time = (time_t)(time_ms / 1000);
+    if (localtime_r(&time, &local) == NULL) {
+        return;
+    }
+    size_t len = seconds ? strftime(text, sizeof(text), "%Y-%m-%d %H:%M:%S", &local)
+                         : strftime(text, sizeof(text), "%Y-%m-%d %H:%M", &local);
+    say_text(printer, bytes_of(text, len), sizeof(text));
+}
+
+/* Returns how many columns it took: width, or more for a long name. */
+static size_t say_kind(struct printer *printer, const struct value *op, unsigned width)
+{
+    const struct value *kind = value_get(op, "kind");
+    struct bytes name = text_of(op, "kind");
+    char text[32];
+    if (kind != NULL && kind->type == VALUE_INT) {
+        (void)snprintf(text, sizeof(text), "kind %" PRId64, kind->integer);
+        name = bytes_of_text(text);
+    }
+    say(printer, "%-*.*s", (int)width, (int)name.len, (const char *)name.data);
+    return name.len > width ? name.len : width;
+}
+
+static enum tint verdict_tint(struct bytes verdict)
+{
+    if (bytes_equal(verdict, bytes_of_text("applied"))) {
+        return TINT_GOOD;
+    }
+    return bytes_equal(verdict, bytes_of_text("pending")) ? TINT_WARN : TINT_BAD;
+}
+
+/* "pending: dep_missing" */
+static void say_verdict(struct printer *printer, const struct value *op)
+{
+    struct bytes reason = text_of(op, "reason");
+    say_tint(printer, verdict_tint(text_of(op, "verdict")));
+    say_field(printer, op, "verdict");
+    if (reason.len > 0) {
+        say(printer, ": ");
+        say_text(printer, reason, 64);
+    }
+    say_tint(printer, TINT_PLAIN);
+}
+
+/* A few letters that tell authors apart: those after "did:key:z6Mk". */
+static struct bytes short_author(const struct value *op)
+{
+    struct bytes did = text_of(op, "author");
+    const size_t skip = sizeof("did:key:z6Mk") - 1;
+    return did.len > skip + 6 ? bytes_of(did.data + skip, 6) : did;
+}
+
+/* Commands ------------------------------------------------------------------------------ */
+
+void print_init(struct printer *printer, const struct value *response)
+{
+    say(printer, "A new store is in ");
+    say_field(printer, response, "store");
+    say(printer, "\n  mesh  ");
+    say_field(printer, response, "mesh");
+    say(printer, "\n  node  ");
+    say_field(printer, response, "node");
+    if (bool_of(response, "has_root")) {
+        say(printer, "\nThe mesh is new. Its root key is root.key in that folder: whoever has it "
+                     "owns the mesh, so keep a copy in a safe place.\n");
+    } else {
+        say(printer, "\nThis node has to be admitted before it can append: give its name, above, "
+                     "to an owner of the mesh.\n");
+    }
+}
+
+void print_append(struct printer *printer, const struct value *response)
+{
+    if (!bool_of(response, "ok")) { /* A line of a batch. */
+        struct bytes message = text_of(response, "message");
+        char text[1400];
+        (void)snprintf(text, sizeof(text), "%.*s", (int)message.len, (const char *)message.data);
+        say(printer, "error ");
+        say_field(printer, response, "error");
+        say(printer, "\n");
+        say_aside(printer, text);
+        return;
+    }
+    say_field(printer, response, "id");
+    say(printer, "\n");
+    struct bytes verdict = text_of(response, "verdict");
+    if (verdict.len > 0 && !bytes_equal(verdict, bytes_of_text("applied"))) {
+        struct bytes reason = text_of(response, "reason");
+        char text[256];
+        (void)snprintf(text, sizeof(text), "The op is in the log, but it is %.*s (%.*s).",
+                       (int)verdict.len, (const char *)verdict.data, (int)reason.len,
+                       (const char *)reason.data);
+        printer->sink.note(printer->sink.ctx, text);
+    }
+}
+
+/* The payload, or why there is none, in what is left of a line with used columns. */
+static void say_excerpt(struct printer *printer, const struct value *op, size_t used)
+{
+    const struct value *payload = value_get(op, "payload");
+    size_t max = EXCERPT_MAX;
+    if (printer->width > 0) {
+        max = printer->width > used + 8 ? printer->width - used - 4 : 4;
+    }
+    if (payload != NULL && payload->type == VALUE_MAP) {
+        say_json(printer, payload, max);
+    } else if (bytes_equal(text_of(op, "payload_state"), bytes_of_text("absent"))) {
+        say(printer, "(no payload here)");
+    } else {
+        say(printer, "(broken payload)");
+    }
+}
+
+void print_log(struct printer *printer, const struct value *op)
+{
+    size_t used = sizeof("2026-01-31 12:00  abcdef   01J9ZC4V5MQ0W2X8K3R7T6Y5PA ");
+    say_tint(printer, TINT_DIM);
+    say_time(printer, int_of(op, "time_ms"), false);
+    say_tint(printer, TINT_PLAIN);
+    say(printer, "  ");
+    say_text(printer, short_author(op), 64);
+    say(printer, "  ");
+    say_tint(printer, TINT_BOLD);
+    used += say_kind(printer, op, KIND_WIDTH);
+    say_tint(printer, TINT_PLAIN);
+    say(printer, " ");
+    say_field(printer, op, "id");
+    say(printer, " ");
+    if (!bytes_equal(text_of(op, "verdict"), bytes_of_text("applied"))) {
+        say(printer, "[");
+        say_verdict(printer, op);
+        say(printer, "] ");
+        used += text_of(op, "verdict").len + text_of(op, "reason").len + 5;
+    }
+    say_excerpt(printer, op, used);
+    say(printer, "\n");
+}
+
+/* One line for each text of a list: its name before the first. */
+static void say_list(struct printer *printer, const struct value *op, const char *key,
+                     const char *name)
+{
+    const struct value *list = value_get(op, key);
+    for (uint32_t i = 0; list != NULL && i < list->count; i++) {
+        say(printer, "  %-9s ", i == 0 ? name : "");
+        say_text(printer, list->items[i].bytes, LINE_MAX_BYTES);
+        say(printer, "\n");
+    }
+}
+
+static void say_fields(struct printer *printer, const struct value *payload)
+{
+    for (uint32_t i = 0; i < payload->count; i++) {
+        say(printer, "    ");
+        say_text(printer, payload->entries[i].key, LINE_MAX_BYTES);
+        say(printer, ": ");
+        say_json(printer, &payload->entries[i].value, SIZE_MAX);
+        say(printer, "\n");
+    }
+}
+
+void print_show(struct printer *printer, const struct value *op)
+{
+    const struct value *payload = value_get(op, "payload");
+    say_tint(printer, TINT_BOLD);
+    (void)say_kind(printer, op, 0);
+    say_tint(printer, TINT_PLAIN);
+    say(printer, "  ");
+    say_field(printer, op, "id");
+    say(printer, "\n  verdict   ");
+    say_verdict(printer, op);
+    say(printer, "\n  author    ");
+    say_field(printer, op, "author");
+    say(printer, "\n  time      ");
+    say_time(printer, int_of(op, "time_ms"), true);
+    say(printer, "\n  seq       %" PRId64 "\n  hash      ", int_of(op, "seq"));
+    say_field(printer, op, "hash");
+    say(printer, "\n");
+    say_list(printer, op, "prev", "follows");
+    say_list(printer, op, "deps", "rests on");
+    say(printer, "  payload   %" PRId64 " bytes, ", int_of(op, "size"));
+    say_field(printer, op, "payload_state");
+    if (payload != NULL && payload->type == VALUE_MAP) {
+        say(printer, "\n");
+        say_fields(printer, payload);
+    } else {
+        bool absent = bytes_equal(text_of(op, "payload_state"), bytes_of_text("absent"));
+        say(printer, "%s\n", absent ? "" : ", but not well-formed");
+    }
+}
+
+void print_frontier(struct printer *printer, const struct value *response)
+{
+    const struct value *authors = value_get(response, "authors");
+    say(printer, "mesh  ");
+    say_field(printer, response, "mesh");
+    say(printer, "\nlog   ");
+    say_field(printer, response, "log");
+    say(printer, "\n      ");
+    say_count(printer, int_of(response, "ops"), "op");
+    say(printer, " by ");
+    say_count(printer, count_of(response, "authors"), "author");
+    say(printer, "; equal on every node that has the same ops\n");
+    for (uint32_t i = 0; authors != NULL && i < authors->count; i++) {
+        const struct value *author = &authors->items[i];
+        const struct value *heads = value_get(author, "heads");
+        say(printer, "\n");
+        say_field(printer, author, "author");
+        say(printer, "\n  ");
+        say_count(printer, int_of(author, "ops"), "op");
+        say(printer, "\n");
+        for (uint32_t j = 0; heads != NULL && j < heads->count; j++) {
+            say(printer, "  head %" PRId64 "  ", int_of(&heads->items[j], "seq"));
+            say_field(printer, &heads->items[j], "id");
+            say(printer, "  ");
+            say_field(printer, &heads->items[j], "hash");
+            say(printer, "\n");
+        }
+        if (heads != NULL && heads->count > 1) {
+            say_tint(printer, TINT_WARN);
+            say(printer, "  forked: %u open heads; its next op joins them", heads->count);
+            say_tint(printer, TINT_PLAIN);
+            say(printer, "\n");
+        }
+    }
+}
+
+void print_verify(struct printer *printer, const struct value *response)
+{
+    const struct value *damaged = value_get(response, "damaged");
+    for (uint32_t i = 0; damaged != NULL && i < damaged->count; i++) {
+        const struct value *op = &damaged->items[i];
+        struct bytes id = text_of(op, "id");
+        say_tint(printer, TINT_BAD);
+        say_field(printer, op, "problem");
+        say_tint(printer, TINT_PLAIN);
+        say(printer, "  op ");
+        say_text(printer, id.len > 0 ? id : bytes_of_text("(unknown)"), 64);
+        if (text_of(op, "author").len > 0) {
+            say(printer, ", number %" PRId64 " of ", int_of(op, "seq"));
+            say_field(printer, op, "author");
+        }
+        say(printer, "\n");
+    }
+    say_count(printer, int_of(response, "ops"), "op");
+    say(printer, " of ");
+    say_count(printer, int_of(response, "authors"), "author");
+    if (bool_of(response, "ok")) {
+        say(printer, " checked: all are whole.\n");
+        return;
+    }
+    say(printer, " checked, ");
+    say_count(printer, int_of(response, "damaged_total"), "problem");
+    say(printer, " found. ");
+    say_field(printer, response, "message");
+    say(printer, "\n");
+}
+
+/* Benchmarks ---------------------------------------------------------------------------- */
+
+static double number_of(const struct value *map, const char *key)
+{
+    const struct value *value = value_get(map, key);
+    if (value != NULL && value->type == VALUE_FLOAT) {
+        return value->real;
+    }
+    return value != NULL && value->type == VALUE_INT ? (double)value->integer : 0;
+}
+
+static bool has_number(const struct value *map, const char *key)
+{
+    const struct value *value = value_get(map, key);
+    return value != NULL && (value->type == VALUE_FLOAT || value->type == VALUE_INT);
+}
+
+static void say_amount(struct printer *printer, const struct value *map, const char *key, int width)
+{
+    double number = number_of(map, key);
+    if (!has_number(map, key)) {
+        say(printer, " %*s", width, "-");
+    } else {
+        say(printer, " %*.*f", width, number < 100 ? 2 : 0, number);
+    }
+}
+
+static void say_figure(struct printer *printer, const struct value *figure)
+{
+    struct bytes name = text_of(figure, "name");
+    struct bytes unit = text_of(figure, "unit");
+    bool met = bool_of(figure, "met");
+    say(printer, "%-16.*s", (int)name.len, (const char *)name.data);
+    say_amount(printer, figure, "value", 12);
+    say(printer, " %-8.*s", (int)unit.len, (const char *)unit.data);
+    say_amount(printer, figure, "ratio", 8);
+    say_amount(printer, figure, "target", 12);
+    say_tint(printer, met ? TINT_GOOD : TINT_BAD);
+    say(printer, " %5s", met ? "yes" : "NO");
+    say_tint(printer, TINT_PLAIN);
+    if (has_number(figure, "spread")) {
+        say(printer, " %6.1f %%", number_of(figure, "spread") * 100);
+    }
+    say(printer, "\n");
+}
+
+void print_bench(struct printer *printer, const struct value *response)
+{
+    const struct value *figures = value_get(response, "figures");
+    const struct value *raw = value_get(response, "raw");
+    say(printer, "%" PRId64 " ops, %" PRId64 " cores\n\n", int_of(response, "ops"),
+        int_of(response, "cores"));
+    say(printer, "%-16s %12s %-8s %8s %12s %5s %8s\n", "figure", "value", "unit", "ratio", "target",
+        "met", "spread");
+    for (uint32_t i = 0; figures != NULL && i < figures->count; i++) {
+        say_figure(printer, &figures->items[i]);
+    }
+    say(printer, "\nThe machine's own limits, measured in the same run:\n");
+    for (uint32_t i = 0; raw != NULL && raw->type == VALUE_MAP && i < raw->count; i++) {
+        struct bytes name = raw->entries[i].key;
+        char key[64];
+        (void)snprintf(key, sizeof(key), "%.*s", (int)name.len, (const char *)name.data);
+        say(printer, "  %-18s", key);
+        say_amount(printer, raw, key, 12);
+        say(printer, "\n");
+    }
+}
+
+void print_json(struct printer *printer, const struct value *response)
+{
+    say_json(printer, response, SIZE_MAX);
+    say(printer, "\n");
+}
+
+/* Texts of our own, line by line. */
+void print_text(struct printer *printer, const struct value *response)
+{
+    struct bytes text = text_of(response, "text");
+    while (text.len > 0) {
+        const uint8_t *end = memchr(text.data, '\n', text.len);
+        size_t len = end != NULL ? (size_t)(end - text.data) : text.len;
+        say_text(printer, bytes_of(text.data, len), SIZE_MAX);
+        say(printer, "\n");
+        len += end != NULL ? 1 : 0;
+        text = bytes_of(text.data + len, text.len - len);
+    }
+}
+
+void print_version(struct printer *printer, const struct value *response)
+{
+    say(printer, "meshlog ");
+    say_field(printer, response, "version");
+    say(printer, "\n");
+}

@@ -1,0 +1,10 @@
+/* people.h - How each command's responses look to people. */
+#ifndef NODE_PEOPLE_H
+#define NODE_PEOPLE_H
+
+#include "node/printer.h"
+
+print_fn print_init, print_append, print_log, print_show, print_frontier, print_verify, print_bench,
+    print_json, print_text, print_version;
+
+#endif

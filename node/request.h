@@ -1,0 +1,31 @@
+/* request.h - Read the fields of a request that name something: a kind, an author, an op. */
+#ifndef NODE_REQUEST_H
+#define NODE_REQUEST_H
+
+#include "node/call.h"
+#include "oplog/log.h"
+
+/* All of these say in the call why they fail. */
+
+/* A kind by name or number. ERR_USAGE, with the nearest name, if there is no such name. */
+int request_kind(struct call *call, const struct value *value, uint32_t *out) ERR_MUST_CHECK;
+
+/* An author by did:key. ERR_USAGE. */
+int request_author(struct call *call, const struct value *value,
+                   struct op_author *out) ERR_MUST_CHECK;
+
+/* The id that a text stands for: all of it, whether or not such an op is here, or a prefix that
+ * only one op here has. ERR_USAGE (no id), ERR_UNKNOWN_ID, ERR_AMBIGUOUS_ID, store errors. */
+int request_id(struct call *call, struct txn *txn, const struct value *value,
+               struct op_id *out) ERR_MUST_CHECK;
+
+/* The text as a range of ids. ERR_USAGE. */
+int request_range(struct call *call, const struct value *value, struct op_id *low,
+                  struct op_id *high) ERR_MUST_CHECK;
+
+/* The first op in the range, when no op with another id lies in it. *twin tells whether others
+ * have the same id. ERR_UNKNOWN_ID, ERR_AMBIGUOUS_ID, store errors. */
+int request_op(struct call *call, struct txn *txn, const struct value *value, struct walk_item *out,
+               bool *twin) ERR_MUST_CHECK;
+
+#endif

@@ -1,0 +1,31 @@
+/* scratch.h - A folder that is gone when the work on it ends, also by SIGINT or SIGTERM.
+ *
+ * While a scratch folder is open, a thread waits for these signals, removes the folder and
+ * ends the process. Two can be open at a time, the later one is closed first. */
+#ifndef NODE_SCRATCH_H
+#define NODE_SCRATCH_H
+
+#include "base/err.h"
+
+struct scratch {
+    char *path;
+};
+
+/* Make a new folder whose name is prefix and six letters, for us alone (0700). On failure
+ * errno tells why: ERR_READ_ONLY, ERR_DISK_FULL, ERR_IO, ERR_NO_MEMORY. */
+int scratch_open(struct scratch *scratch, const char *prefix) ERR_MUST_CHECK;
+
+/* Make it permanent under another name; errors as above, and ERR_EXISTS. */
+int scratch_rename(struct scratch *scratch, const char *path) ERR_MUST_CHECK;
+
+/* Remove it with all that is in it, unless it was renamed. */
+void scratch_close(struct scratch *scratch);
+
+/* A prefix for folders of programs: below $TMPDIR or /tmp, or in the current folder when those
+ * are only in memory. The caller frees it. ERR_NO_MEMORY. */
+int scratch_prefix(char **out) ERR_MUST_CHECK;
+
+/* errno as one of our errors. */
+int file_error(int code) ERR_MUST_CHECK;
+
+#endif

@@ -1,0 +1,79 @@
+#include "oplog/verify.h"
+
+#include "node/command.h"
+#include "node/opview.h"
+
+/* Damaged ops that are named one by one; the rest is only counted. */
+#define NAMED_MAX 1000u
+
+struct checking {
+    struct call *call;
+    struct value damaged;
+};
+
+static void add_damage(void *ctx, const struct damage *damage)
+{
+    struct checking *checking = ctx;
+    struct arena *arena = checking->call->arena;
+    struct value view = value_map();
+    if (checking->damaged.count == NAMED_MAX) {
+        return;
+    }
+    value_put(arena, &view, "author",
+              damage->has_author ? view_did(arena, damage->author.b) : value_null());
+    value_put(arena, &view, "seq",
+              damage->has_author ? value_int((int64_t)damage->seq) : value_null());
+    value_put(arena, &view, "id", damage->has_id ? view_id(arena, &damage->id) : value_null());
+    value_put(arena, &view, "hash",
+              damage->has_hash ? view_hash(arena, &damage->hash) : value_null());
+    value_put(arena, &view, "problem", value_text(damage->problem));
+    value_push(arena, &checking->damaged, view);
+}
+
+static void show_progress(void *ctx, uint64_t done, uint64_t total)
+{
+    struct checking *checking = ctx;
+    const struct sink *sink = checking->call->sink;
+    sink->progress(sink->ctx, "Checking ops", done, total);
+}
+
+static int emit_totals(struct checking *checking, const struct verify_totals *totals)
+{
+    struct call *call = checking->call;
+    struct arena *arena = call->arena;
+    struct value response = value_map();
+    bool good = totals->damaged == 0;
+    value_put(arena, &response, "ok", value_bool(good));
+    if (!good) {
+        value_put(arena, &response, "error", value_text(err_code(ERR_CORRUPT)));
+        value_put(arena, &response, "message",
+                  value_text("Ops in the store are damaged: restore a backup, or fetch them "
+                             "again from a peer into a new store."));
+    }
+    value_put(arena, &response, "ops", value_int((int64_t)totals->ops));
+    value_put(arena, &response, "authors", value_int((int64_t)totals->authors));
+    value_put(arena, &response, "damaged_total", value_int((int64_t)totals->damaged));
+    value_put(arena, &response, "damaged", checking->damaged);
+    int rv = call_emit(call, &response);
+    if (rv == 0 && !good) {
+        call->told = true;
+        rv = ERR_CORRUPT;
+    }
+    return rv;
+}
+
+int run_verify(struct call *call)
+{
+    struct checking checking = {.call = call, .damaged = value_array()};
+    struct verify_report report = {
+        .ctx = &checking, .damage = add_damage, .progress = show_progress};
+    struct verify_totals totals;
+    struct store *store;
+    int rv = call_open(call, STORE_READ, &store);
+    if (rv != 0) {
+        return rv;
+    }
+    rv = verify_store(store, 0, &report, &totals);
+    store_close(store);
+    return rv != 0 ? call_fail_store(call, rv) : emit_totals(&checking, &totals);
+}

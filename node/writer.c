@@ -1,0 +1,91 @@
+#include "node/writer.h"
+
+#include "oplog/chain.h"
+
+/* Is the key the one this store was made with, and its node admitted? */
+static int check_self(struct txn *txn, const struct key *node)
+{
+    struct op_author self;
+    struct author author;
+    size_t len = sizeof(self.b);
+    int rv = meta_get(txn, "node", self.b, &len);
+    if (rv != 0 || len != sizeof(self.b)) {
+        return rv == 0 || rv == ERR_UNKNOWN_ID ? ERR_CORRUPT : rv;
+    }
+    if (memcmp(self.b, node->public, sizeof(self.b)) != 0) {
+        return ERR_KEY_MISSING;
+    }
+    rv = author_find(txn, &self, &author);
+    return rv == ERR_UNKNOWN_ID ? ERR_UNKNOWN_AUTHOR : rv;
+}
+
+static int fail_writer(struct call *call, int err)
+{
+    if (err == ERR_UNKNOWN_AUTHOR) {
+        return call_fail(
+            call, err,
+            "This node has not been admitted to its mesh yet, so nothing can be appended "
+            "in %s: ask an owner of the mesh to delegate to it first.",
+            call->store);
+    }
+    if (err == ERR_CLOCK) {
+        return call_fail(call, err, "%s", err_sentence(err));
+    }
+    return call_fail_store(call, err);
+}
+
+int writer_open(struct call *call, struct writer *out)
+{
+    struct txn *txn;
+    *out = (struct writer){0};
+    int rv = call_open(call, STORE_WRITE, &out->store);
+    if (rv != 0) {
+        return rv;
+    }
+    rv = key_load(call->store, KEY_NODE, &out->node);
+    if (rv == 0) {
+        rv = txn_begin_read(out->store, &txn);
+    }
+    if (rv == 0) {
+        rv = check_self(txn, out->node);
+        txn_abort(txn);
+    }
+    return rv == 0 ? 0 : fail_writer(call, rv);
+}
+
+void writer_close(struct writer *writer)
+{
+    key_free(writer->node);
+    store_close(writer->store);
+    *writer = (struct writer){0};
+}
+
+static int append_once(struct writer *writer, uint64_t now_ms, const struct append_item *items,
+                       uint32_t count, struct append_result *results)
+{
+    struct txn *txn;
+    struct chain_result unparked;
+    int rv = txn_begin_write(writer->store, &txn);
+    if (rv != 0) {
+        return rv;
+    }
+    rv = chain_unpark(txn, now_ms, &unparked);
+    if (rv == 0) {
+        rv = append_group(txn, writer->node, now_ms, items, count, results);
+    }
+    if (rv != 0) {
+        txn_abort(txn);
+        return rv;
+    }
+    return txn_commit(txn);
+}
+
+int writer_append(struct call *call, struct writer *writer, uint64_t now_ms,
+                  const struct append_item *items, uint32_t count, struct append_result *results)
+{
+    int rv = append_once(writer, now_ms, items, count, results);
+    if (rv == ERR_MAP_FULL) { /* The map grows before the next transaction. */
+        rv = append_once(writer, now_ms, items, count, results);
+    }
+    return rv == 0 ? 0 : fail_writer(call, rv);
+}

@@ -1,0 +1,135 @@
+#!/usr/bin/env bash
+# batch.sh - append --batch: results in order, bad lines, signals, readers beside it.
+# shellcheck source=tests/cli/_lib.sh
+. "$(dirname "$0")/_lib.sh"
+
+run init
+claims 5000 >"$work/lines"
+run --json append --batch <"$work/lines"
+check 'batch' ended 0
+check 'a result for each line' same "$(wc -l <"$work/out")" 5000
+check 'result fields' has_fields ok id hash seq ref
+check 'results in order' same "$(sed -n 's/.*"ref":\([0-9]*\)}/\1/p' "$work/out" | sort -nc 2>&1; field ref)" 5000
+run append --batch <"$work/lines"
+check 'plain: an id for each line' same "$(grep -cE '^[0-9A-Z]{26}$' "$work/out")" 5000
+check 'ids ascend' sort -c "$work/out"
+run append --batch </dev/null
+check 'an empty batch' same "$code$out$err" 0
+printf '{"kind":"CreateClaim","payload":{}}' >"$work/one"
+run append --batch <"$work/one"
+check 'a last line without newline' same "$code ${#out}" '0 26'
+
+# Bad lines are answered in their place, and do not stop the others.
+{
+    claims 6
+    echo '{"kind":"CreateClaim","payload":{"text":'
+    echo
+    echo '{"kind":"CreateClam","payload":{},"ref":"nine"}'
+    echo '{"kind":22,"payload":{},"ref":10}'
+    echo '{"payload":{}}'
+    echo '{"kind":"CreateClaim"}'
+    echo '{"kind":"CreateClaim","payload":{"a":0.5}}'
+    echo '{"kind":"CreateClaim","payload":{},"dep":[]}'
+    echo '{"kind":"CreateClaim","payload":{},"deps":"x"}'
+    echo '{"kind":"CreateClaim","payload":{},"deps":["000000"]}'
+    echo '{"kind":"CreateClaim","payload":{},"ref":[1]}'
+    echo '[]'
+    printf '{"kind":"CreateClaim","payload":{"a":"%0300000d"},"ref":19}\n' 0
+    printf '   \t\r\n'
+    printf '{"kind":"CreateClaim","payload":{"a":"%02000000d"},"ref":21}\n' 0
+    echo '{"kind":"CreateClaim","payload":{},"ref":22}'
+    printf '{"kind":"CreateClaim","payload":{},"ref":23}\r\n'
+} >"$work/bad"
+run --json append --batch <"$work/bad"
+check 'bad lines: exit 1' ended 1
+check 'bad lines: an answer for each line' same "$(wc -l <"$work/out")" 21
+# answer LINE: error and line of the answer in that place
+answer() { sed -n "$1p" "$work/out" | sed 's/.*"error":"\([a-z_]*\)".*"line":\([0-9]*\),"ref":\(.*\)}/\1 \2 \3/'; }
+check 'line 7 is no JSON' same "$(answer 7)" 'bad_json 7 null'
+check 'line 7 is named' printed '"message":"Line 7 is refused: '
+check 'an empty line counts' same "$(answer 8)" 'usage 9 "nine"'
+check 'the kind is suggested' printed 'did you mean CreateClaim'
+check 'a kind by number' same "$(sed -n 9p "$work/out" | cut -c 1-10)" '{"ok":true'
+check 'no kind' same "$(answer 10)" 'bad_json 11 null'
+check 'no payload' same "$(answer 11)" 'bad_json 12 null'
+check 'a fraction' same "$(answer 12)" 'bad_payload 13 null'
+check 'a field that means nothing' same "$(answer 13)" 'bad_json 14 null'
+check 'deps that are no array' same "$(answer 14)" 'bad_json 15 null'
+check 'a dep that is not here' same "$(answer 15)" 'unknown_id 16 null'
+check 'a ref that is no text' same "$(answer 16)" 'bad_json 17 null'
+check 'no object' same "$(answer 17)" 'bad_json 18 null'
+check 'a line too long' same "$(answer 18)" 'too_large 19 null'
+check 'a line much too long' same "$(answer 19)" 'too_large 21 null'
+check 'and it goes on after it' same "$(sed -n 20p "$work/out" | grep -c '"ok":true.*"ref":22')" 1
+check 'a line that ends as on Windows' same "$(sed -n 21p "$work/out" | grep -c '"ok":true.*"ref":23')" 1
+run append --batch <"$work/bad"
+check 'plain: error CODE in its place' same "$(sed -n 7p "$work/out")" 'error bad_json'
+check 'plain: the line is named' complained 'meshlog: Line 7 is refused: '
+check 'plain: an answer for each line' same "$(wc -l <"$work/out")" 21
+
+# A batch that stays open: answers come at once, readers work, a second writer waits.
+mkfifo "$work/fifo"
+"$MESHLOG" append --batch <"$work/fifo" >"$work/answers" 2>"$work/batch-err" &
+batch=$!
+exec 9>"$work/fifo"
+claims 3 >&9
+check 'answers come while the input is open' wait_for 10 lines_in "$work/answers" 3
+run --json show "$(sed -n 3p "$work/answers")"
+check 'a reader beside the writer sees it' printed '"text":"claim 3"'
+run --json log --limit 3
+check 'log beside the writer' same "$(wc -l <"$work/out")" 3
+run verify
+check 'verify beside the writer' ended 0
+run --json append CreateClaim --payload '{}'
+check 'a second writer is busy' json_failure busy
+check 'a second writer: exit 1' ended 1
+
+# Ctrl-C ends it after the current group.
+kill -INT "$batch"
+wait "$batch"
+check 'SIGINT: exit 130' same "$?" 130
+exec 9>&-
+while read -r id; do
+    run show "$id"
+    check "$id is there" ended 0
+done <"$work/answers"
+"$MESHLOG" append --batch <"$work/fifo" >"$work/answers" 2>&1 &
+batch=$!
+exec 9>"$work/fifo"
+claims 1 >&9
+check 'answer before SIGTERM' wait_for 10 lines_in "$work/answers" 1
+kill -TERM "$batch"
+wait "$batch"
+check 'SIGTERM: exit 143' same "$?" 143
+exec 9>&-
+
+# Ctrl-C while lines pour in: what was printed is there, nothing is torn.
+(while claims 500 2>/dev/null; do :; done) >"$work/fifo" &
+"$MESHLOG" append --batch <"$work/fifo" >"$work/answers" 2>"$work/err" &
+batch=$!
+wait_for 10 lines_in "$work/answers" 500
+kill -INT "$batch"
+wait "$batch"
+check 'SIGINT in the middle: exit 130' same "$?" 130
+check 'whole lines only' same "$(grep -vcE '^[0-9A-Z]{26}$' "$work/answers")" 0
+run --json log
+sed -n 's/^{"id":"\([0-9A-Z]*\)".*/\1/p' "$work/out" | sort >"$work/there"
+check 'every printed id is there' same "$(sort "$work/answers" | comm -23 - "$work/there")" ''
+run verify
+check 'the store is whole' ended 0
+
+# follow
+"$MESHLOG" --json log --follow --limit 2 >"$work/followed" 2>"$work/follow-err" &
+follow=$!
+check 'follow shows what is there' wait_for 10 lines_in "$work/followed" 2
+id=$("$MESHLOG" append CreateEntity --payload '{"name":"new"}')
+check 'follow shows what arrives' wait_for 10 grep -q "$id" "$work/followed"
+claims 50 | "$MESHLOG" append --batch >"$work/more"
+check 'follow shows a batch' wait_for 10 lines_in "$work/followed" 53
+kill -INT "$follow"
+wait "$follow"
+check 'SIGINT ends follow with 0' same "$?" 0
+check 'each op once' same "$(sort "$work/followed" | uniq -d | wc -l)" 0
+"$MESHLOG" log --follow --kind CreateEntity | head -n 1 >"$work/out"
+check 'follow ends when nobody listens' same "$(wc -l <"$work/out")" 1
+totals

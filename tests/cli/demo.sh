@@ -1,0 +1,47 @@
+#!/usr/bin/env bash
+# demo.sh - demo and bench: they run anywhere, say what they should, and leave nothing behind.
+# shellcheck source=tests/cli/_lib.sh
+. "$(dirname "$0")/_lib.sh"
+
+export TMPDIR="$work/tmp"
+mkdir "$TMPDIR"
+left() { ls -A "$TMPDIR"; }
+
+run demo </dev/null
+check 'demo' ended 0
+check 'demo says nothing on stderr' same "$err" ''
+check 'demo shows a claim' printed 'The shop opens at nine.'
+check 'demo copies' printed '7 ops copied'
+check 'demo compares' printed 'They are equal.'
+check 'demo refuses by name' printed 'bad_digest: '
+check 'demo is short' test "$(wc -l <"$work/out")" -le 60
+check 'demo leaves nothing' same "$(left)" ''
+run --json demo
+check 'demo as JSON' same "$(grep -vc '^{"text":"' "$work/out")" 0
+check 'the store was not touched' test ! -e "$MESHLOG_STORE"
+
+run --json bench --ops 2000 --only append_batch
+check 'bench' ended 0
+check 'bench fields' has_fields ok ops seed cores corpus raw figures name value unit ratio of target \
+    better met spread
+check 'bench: one line' same "$(wc -l <"$work/out")" 1
+run bench --ops 2000 --only append_batch,append_sync
+check 'bench for people' printed 'append_sync'
+refused 'bench of an unknown figure' 2 usage 'nonsense' bench --ops 1000 --only nonsense
+run bench-memory "$work/memory" 2000
+mkdir "$work/memory2"
+run bench-memory "$work/memory2" 2000
+check 'bench-memory' bash -c "grep -qE '^\{\"rss_anon\":[0-9]+\}$' '$work/out'"
+refused 'bench-memory without number' 2 usage 'number of ops' bench-memory "$work/memory2" many
+check 'bench leaves nothing' same "$(left)" ''
+
+"$MESHLOG" bench --ops 500000 >"$work/out" 2>"$work/err" &
+bench=$!
+not_empty() { [ -n "$(left)" ]; }
+check 'bench works in a folder' wait_for 10 not_empty
+sleep 0.3
+kill -INT "$bench"
+wait "$bench"
+check 'SIGINT ends bench with 130' same "$?" 130
+check 'and leaves nothing' same "$(left)" ''
+totals

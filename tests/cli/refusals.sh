@@ -1,0 +1,170 @@
+#!/usr/bin/env bash
+# refusals.sh - disks, files and stores that are not as they should be: one clear sentence,
+# nothing lost.
+# shellcheck source=tests/cli/_lib.sh
+. "$(dirname "$0")/_lib.sh"
+
+refused 'no store' 1 no_store 'init' log
+for command in 'show 012345' frontier verify 'append CreateClaim --payload {}' 'append --batch'; do
+    # shellcheck disable=SC2086
+    refused "no store: $command" 1 no_store "$MESHLOG_STORE" $command
+done
+
+run init
+id=$("$MESHLOG" append CreateClaim --payload '{"text":"kept"}')
+
+# keys
+chmod 644 "$MESHLOG_STORE/node.key"
+refused 'a key that others can read' 1 key_permissions 'chmod 600' append CreateClaim --payload '{}'
+chmod 600 "$MESHLOG_STORE/node.key"
+mv "$MESHLOG_STORE/node.key" "$work/key"
+refused 'no key' 1 key_missing 'node.key is missing' append CreateClaim --payload '{}'
+ln -s "$work/key" "$MESHLOG_STORE/node.key"
+refused 'a key that is a link' 1 key_permissions 'node.key' append CreateClaim --payload '{}'
+rm "$MESHLOG_STORE/node.key"
+"$MESHLOG" --store "$work/other" init >/dev/null
+cp -p "$work/other/node.key" "$MESHLOG_STORE/node.key"
+refused 'the key of another store' 1 key_missing "not this store's key" append CreateClaim --payload '{}'
+rm "$MESHLOG_STORE/node.key"
+printf 'this is no key' >"$MESHLOG_STORE/node.key"
+chmod 600 "$MESHLOG_STORE/node.key"
+refused 'a key file that is none' 1 key_missing 'node.key' append CreateClaim --payload '{}'
+run log
+check 'reading needs no key' ended 0
+mv "$work/key" "$MESHLOG_STORE/node.key"
+run append CreateClaim --payload '{}'
+check 'with the key it goes on' ended 0
+
+# a full disk: no file may grow
+claims 20000 >"$work/lines"
+kib=$(($(stat -c %s "$MESHLOG_STORE/data.mdb") / 1024 + 3000))
+(ulimit -f "$kib" && "$MESHLOG" append --batch <"$work/lines" >"$work/out" 2>"$work/err")
+code=$? out='' err=$(cat "$work/err")
+check 'full disk: exit 1' ended 1
+check 'full disk: says so' complained 'The disk is full'
+check 'full disk: says what was stored' complained 'on nothing was acknowledged'
+printed_ids=$(wc -l <"$work/out")
+run --json log
+check 'full disk: what was printed is there' test "$(wc -l <"$work/out")" -ge "$printed_ids"
+check 'full disk: something was refused' test "$printed_ids" -lt 20000
+check 'full disk: something was taken' test "$printed_ids" -gt 0
+run verify
+check 'full disk: the store is whole' ended 0
+run append CreateClaim --payload '{}'
+check 'full disk: with room it goes on' ended 0
+(ulimit -f 4 && "$MESHLOG" --json --store "$work/full" init >"$work/out" 2>"$work/err")
+code=$? out=$(cat "$work/out") err=$(cat "$work/err")
+check 'full disk: init says so' json_failure disk_full
+check 'full disk: init leaves nothing' same "$(find "$work" -maxdepth 1 -name 'full*')" ''
+
+# output that cannot be written
+if [ -w /dev/full ]; then
+    "$MESHLOG" log >/dev/full 2>"$work/err"
+    code=$? out=''
+    check 'full output: exit 1' ended 1
+    check 'full output: says so' complained 'No space left'
+else
+    skip_test 'there is no /dev/full'
+fi
+{
+    sleep 0.3 # Until nobody listens.
+    "$MESHLOG" log 2>"$work/err"
+    echo "$?" >"$work/code"
+} | true
+check 'closed pipe: exit 1' same "$(cat "$work/code")" 1
+check 'closed pipe: not a word' test ! -s "$work/err"
+{
+    sleep 0.3
+    "$MESHLOG" append --batch <"$work/lines" 2>"$work/err"
+    echo "$?" >"$work/code"
+} | true
+check 'closed pipe of a batch: exit 1' same "$(cat "$work/code")" 1
+run verify
+check 'closed pipe of a batch: the store is whole' ended 0
+
+# standard files that are closed: no file of the store may take their place
+"$MESHLOG" append CreateClaim --payload '{}' >&- 2>"$work/err"
+code=$? out=''
+check 'closed output: exit 1' ended 1
+check 'closed output: says so' complained 'The output cannot be written'
+"$MESHLOG" append CreateClaim --payload '{}' <&- >&- 2>&-
+check 'closed everything: exit 1' same "$?" 1
+"$MESHLOG" append --batch <&- >"$work/out" 2>"$work/err"
+code=$? out=''
+check 'closed input: says so' complained 'cannot be read'
+run verify
+check 'closed files: the store is whole' ended 0
+
+# a store of a newer program: its version stands after the word schema
+cp -r "$MESHLOG_STORE" "$work/newer"
+while IFS=: read -r at _; do
+    printf '\0\0\0\2' | dd of="$work/newer/data.mdb" bs=1 seek=$((at + 6)) conv=notrunc status=none
+done < <(grep -abo schema "$work/newer/data.mdb")
+refused 'newer schema' 1 newer_schema 'update meshlog' --store "$work/newer" log
+refused 'newer schema, writing' 1 newer_schema 'update meshlog' --store "$work/newer" append \
+    CreateClaim --payload '{}'
+
+# damaged files
+mkdir "$work/garbage"
+head -c 100000 /dev/urandom >"$work/garbage/data.mdb"
+refused 'garbage' 1 corrupt 'is damaged' --store "$work/garbage" verify
+mkdir "$work/tiny"
+echo hello >"$work/tiny/data.mdb"
+refused 'a tiny file' 1 corrupt 'is damaged' --store "$work/tiny" log
+cp -r "$MESHLOG_STORE" "$work/short"
+truncate -s $(($(stat -c %s "$work/short/data.mdb") / 2)) "$work/short/data.mdb"
+refused 'a file cut short' 1 corrupt 'is damaged' --store "$work/short" log
+refused 'a file cut short, writing' 1 corrupt 'is damaged' --store "$work/short" append CreateClaim \
+    --payload '{}'
+
+# a changed byte in a payload: verify names the op
+"$MESHLOG" --store "$work/bent" init >/dev/null
+bent=$("$MESHLOG" --store "$work/bent" append CreateClaim --payload '{"text":"findthisword"}')
+while IFS=: read -r at _; do
+    printf 'F' | dd of="$work/bent/data.mdb" bs=1 seek="$at" conv=notrunc status=none
+done < <(grep -abo findthisword "$work/bent/data.mdb")
+run --json --store "$work/bent" verify
+check 'damage: exit 1' ended 1
+check 'damage: fields' has_fields ok error ops authors damaged author seq id hash problem
+check 'damage: not ok' printed '{"ok":false,"error":"corrupt"'
+check 'damage: one line' same "$(wc -l <"$work/out")" 1
+check 'damage: names the op' printed "\"id\":\"$bent\""
+check 'damage: names the problem' printed '"problem":"bad_digest"'
+run --store "$work/bent" verify
+check 'damage for people: exit 1' ended 1
+check 'damage for people' printed "bad_digest  op $bent"
+
+# folders that may not be written to
+# as_other COMMAND…: as somebody who is not root.
+if [ "$(id -u)" -ne 0 ]; then
+    as_other() { "$@"; }
+    other_home=$work
+elif command -v setpriv >/dev/null; then
+    as_other() { setpriv --reuid=65534 --regid=65534 --clear-groups "$@"; }
+    other_home=$(mktemp -d /tmp/meshlog-other.XXXXXX)
+    trap 'chmod -R u+rwX "$other_home"; rm -rf -- "$other_home"; clean_up' EXIT
+    cp "$MESHLOG" "$other_home/program"
+    chmod 755 "$other_home" "$other_home/program"
+    chown 65534:65534 "$other_home"
+    MESHLOG=$other_home/program
+fi
+if declare -F as_other >/dev/null && as_other "$MESHLOG" version >/dev/null 2>&1; then
+    locked=$other_home/locked
+    as_other mkdir "$locked" && as_other chmod 500 "$locked"
+    as_other "$MESHLOG" --json --store "$locked/store" init >"$work/out" 2>"$work/err"
+    code=$? out=$(cat "$work/out") err=$(cat "$work/err")
+    check 'read-only folder: init' json_failure read_only
+    as_other "$MESHLOG" --store "$other_home/mine" init >/dev/null
+    as_other chmod 400 "$other_home/mine/LOCK" "$other_home/mine/data.mdb"
+    as_other "$MESHLOG" --json --store "$other_home/mine" append CreateClaim --payload '{}' \
+        >"$work/out" 2>"$work/err"
+    code=$? out=$(cat "$work/out") err=$(cat "$work/err")
+    check 'read-only store: append' json_failure read_only
+    as_other "$MESHLOG" --store "$other_home/mine" log >"$work/out" 2>"$work/err"
+    check 'read-only store: log works' grep -q DelegateUcan "$work/out"
+else
+    skip_test 'there is no other user to be'
+fi
+run show "$id"
+check 'the first op is still there' ended 0
+totals
