@@ -11,10 +11,10 @@
 /* Heads looked at when joining; beyond these, the next op joins on. */
 #define HEADS_SEEN 64u
 
-/* More than an own header and signature can take. */
-#define OWN_OVERHEAD KIB(2)
-
-_Static_assert(LIMIT_PREV * 34 + LIMIT_DEPS * 18 + 256 < OWN_OVERHEAD, "own headers fit");
+/* More than an own header and signature take, without what they name. */
+#define OWN_OVERHEAD 192u
+#define PREV_BYTES 34u
+#define DEP_BYTES 18u
 
 /* What the next own op follows. */
 struct tip {
@@ -104,18 +104,20 @@ static int tip_find(struct txn *txn, uint32_t ix, uint64_t now_ms, bool abandons
     return rv;
 }
 
-/* How many of the items the next segment takes, and the bytes of their payloads. */
+/* How many of the items the next segment takes, and more bytes than their ops will have. */
 static uint32_t segment_extent(const struct append_item *items, uint32_t count, size_t *bytes)
 {
     uint32_t taken = 0;
     uint32_t payload = 0;
+    *bytes = LIMIT_PREV * PREV_BYTES; /* The first may join. */
     while (taken < count && segment_has_room(taken, payload, (uint32_t)items[taken].payload.len)) {
         payload += (uint32_t)items[taken].payload.len;
+        *bytes += OWN_OVERHEAD + PREV_BYTES + items[taken].dep_count * DEP_BYTES +
+                  items[taken].payload.len;
         if (kind_is_control(items[taken++].kind)) {
             break;
         }
     }
-    *bytes = payload;
     return taken;
 }
 
@@ -163,6 +165,7 @@ static int make_op(struct making *making, const struct append_item *item, struct
     }
     out->hash = op_hash(&out->op);
     out->payload_state = PAYLOAD_FULL;
+    out->payload_broken = false; /* payload_encode has made it. */
     *tip = (struct tip){.prev_count = 1, .seq = draft.seq};
     tip->prev[0] = out->hash;
     return 0;
@@ -172,19 +175,21 @@ static int make_op(struct making *making, const struct append_item *item, struct
  * once, for the ops point into it. */
 static int append_segment(struct txn *txn, struct making *making, struct author *author,
                           struct tip *tip, const struct append_item *items, uint32_t count,
-                          size_t payload_bytes, struct append_result *results)
+                          size_t bytes, struct append_result *results)
 {
     buf_clear(&making->bytes);
-    if (buf_extend(&making->bytes, payload_bytes + count * OWN_OVERHEAD) == NULL) {
+    if (buf_extend(&making->bytes, bytes) == NULL) {
         return ERR_NO_MEMORY;
     }
     making->bytes.len = 0;
+    const uint8_t *start = making->bytes.data;
     for (uint32_t i = 0; i < count; i++) {
         int rv = make_op(making, &items[i], tip, i == count - 1, &making->ops[i]);
         if (rv != 0) {
             return rv;
         }
     }
+    assert(making->bytes.data == start);
     int rv = chain_extend(txn, author, making->ops, count, making->verdicts);
     for (uint32_t i = 0; i < count && rv == 0; i++) {
         results[i] = (struct append_result){.id = making->ops[i].op.id,
@@ -235,7 +240,7 @@ int append_group(struct txn *txn, const struct key *node, uint64_t now_ms,
     making->mesh = store_mesh(txn_store(txn));
     making->node_id = node_id_of(&author.key);
     making->now_ms = now_ms;
-    buf_init(&making->bytes, LIMIT_SEGMENT_BYTES + LIMIT_SEGMENT_OPS * OWN_OVERHEAD);
+    buf_init(&making->bytes, LIMIT_SEGMENT_BYTES);
     rv = start_clock(txn, making);
     for (uint32_t done = 0; rv == 0 && done < count;) {
         struct tip tip;

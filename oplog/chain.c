@@ -209,7 +209,7 @@ static int enter_run(struct txn *txn, const struct log_run *run, const struct se
                           .author_ix = run->author_ix,
                           .payload_state = ops[i].payload_state,
                           .op = ops[i].op};
-        int rv = standing_enter(txn, &row, &ops[i].hash, &verdict);
+        int rv = standing_enter(txn, &row, &ops[i].hash, ops[i].payload_broken, &verdict);
         if (rv != 0) {
             return rv;
         }

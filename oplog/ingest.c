@@ -9,6 +9,7 @@
 #define BATCH_OPS 2048u /* Room beyond this is for one last segment. */
 #define BATCH_BYTES MIB(1)
 #define BATCHES 3u
+#define NEWCOMERS 64u
 
 struct item {
     uint64_t index;
@@ -46,6 +47,9 @@ struct ingest {
     size_t txn_bytes;
     bool failed;
     struct buf outcomes; /* struct outcome, not yet durable. */
+    /* Authors whose first op is under way: what follows it is worth checking too. */
+    struct op_author newcomers[NEWCOMERS];
+    uint32_t newcomers_seen;
     /* Three batches take turns: one is filled, one verified, one written. */
     struct batch *filling;
     struct batch *verifying;
@@ -166,18 +170,36 @@ static int write_batch(struct ingest *ingest, struct batch *batch, uint64_t now_
     return buf_error(&ingest->outcomes);
 }
 
+/* Is the author's first op under way, and not yet in the log? */
+static bool is_newcomer(const struct ingest *ingest, const struct op_author *key)
+{
+    struct author author;
+    for (uint32_t i = 0; i < NEWCOMERS && i < ingest->newcomers_seen; i++) {
+        if (memcmp(ingest->newcomers[i].b, key->b, sizeof(key->b)) == 0) {
+            return author_find(ingest->txn, key, &author) == ERR_UNKNOWN_ID;
+        }
+    }
+    return false;
+}
+
 /* Which of the decoded segments are worth a signature check? What an earlier batch, not yet
- * written, brings is not seen here: at worst one is checked in vain, or by chain_accept. */
+ * written, brings is not in the log yet: at worst a signature is checked in vain, or later, by
+ * chain_accept. */
 static int choose_to_verify(struct ingest *ingest, struct batch *batch)
 {
     for (uint32_t i = 0; i < batch->count; i++) {
         struct item *item = &batch->items[i];
-        if (item->error == 0) {
-            int rv = chain_needs_signature(ingest->txn, &item->segment, &item->verify);
-            if (rv != 0) {
-                return rv;
-            }
+        if (item->error != 0) {
+            continue;
         }
+        int rv = chain_needs_signature(ingest->txn, &item->segment, &item->verify);
+        if (rv != 0) {
+            return rv;
+        }
+        if (item->verify && item->segment.ops[0].op.seq == 1) {
+            ingest->newcomers[ingest->newcomers_seen++ % NEWCOMERS] = item->segment.author;
+        }
+        item->verify = item->verify || is_newcomer(ingest, &item->segment.author);
     }
     return 0;
 }

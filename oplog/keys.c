@@ -34,6 +34,7 @@ static int from_errno(int code)
     switch (code) {
     case ENOSPC:
     case EDQUOT:
+    case EFBIG:
         return ERR_DISK_FULL;
     case EACCES:
     case EPERM:

@@ -257,6 +257,18 @@ int op_check_payload(const struct op *op, enum payload_state *state)
     return 0;
 }
 
+bool op_payload_is_broken(const struct op *op, enum payload_state state)
+{
+    switch (state) {
+    case PAYLOAD_FULL:
+        return payload_check(op->payload) != 0;
+    case PAYLOAD_REDACTED:
+        return payload_check_redacted(op->payload) != 0;
+    default:
+        return false;
+    }
+}
+
 /* What is signed: context, mesh, header. */
 struct sign_message {
     uint8_t b[SIGN_CONTEXT_LEN + sizeof(struct mesh_id) + LIMIT_HEADER];

@@ -63,6 +63,10 @@ int op_check_author(const struct op *op, const struct node_id *node) ERR_MUST_CH
 /* ERR_BAD_DIGEST when what is here of the payload does not fit the header. */
 int op_check_payload(const struct op *op, enum payload_state *state) ERR_MUST_CHECK;
 
+/* Does what is here of the payload fit its header (op_check_payload) and still break the rules
+ * of payload.h? Then the op is kept and rejected. */
+bool op_payload_is_broken(const struct op *op, enum payload_state state);
+
 /* ERR_BAD_SIGNATURE when there is none or it is not the author's for this mesh. */
 int op_verify(const struct op *op, const struct op_author *author, const struct mesh_id *mesh)
     ERR_MUST_CHECK;

@@ -8,7 +8,10 @@
 #include "base/mp_write.h"
 
 /* Sections by place; a field of one of these names lives there, all others in core. */
-static const char *const section_fields[] = {NULL, "geo", "participants", "content", "custom"};
+static const struct {
+    const char *field;
+    size_t len;
+} section_fields[] = {{"", 0}, {"geo", 3}, {"participants", 12}, {"content", 7}, {"custom", 6}};
 
 #define SECTIONS_NAMED (sizeof(section_fields) / sizeof(section_fields[0]))
 
@@ -29,7 +32,8 @@ void salt_next(struct salt_source *source, uint8_t out[PAYLOAD_SALT])
 static size_t section_of(struct bytes key)
 {
     for (size_t i = 1; i < SECTIONS_NAMED; i++) {
-        if (bytes_equal(key, bytes_of_text(section_fields[i]))) {
+        if (key.len == section_fields[i].len &&
+            memcmp(key.data, section_fields[i].field, key.len) == 0) {
             return i;
         }
     }

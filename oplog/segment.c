@@ -60,7 +60,10 @@ static int take_op(struct cursor *in, const struct node_id *node, struct segment
         return ERR_TOO_LARGE;
     }
     segment->payload_bytes += op->size;
-    return op_check_payload(op, &segment->ops[i].payload_state);
+    enum payload_state *state = &segment->ops[i].payload_state;
+    rv = op_check_payload(op, state);
+    segment->ops[i].payload_broken = rv == 0 && op_payload_is_broken(op, *state);
+    return rv;
 }
 
 int segment_count(struct bytes wire, uint32_t *count)

@@ -16,6 +16,7 @@ struct segment_op {
     struct op op;
     struct op_hash hash;
     enum payload_state payload_state;
+    bool payload_broken; /* op_payload_is_broken */
 };
 
 struct segment {

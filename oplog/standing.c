@@ -6,7 +6,6 @@
 #include "oplog/clock.h"
 #include "oplog/db.h"
 #include "oplog/kinds.h"
-#include "oplog/payload.h"
 
 /* Layouts (spec/store.md):
  *   waiting   dep id 16 ‖ n 8                  (nothing)
@@ -279,20 +278,14 @@ static bool core_is_here(const struct row *row)
     return row->op.payload.len > 1 && row->op.payload.data[1] != 0xc4; /* Not a hash. */
 }
 
-static bool payload_is_broken(const struct row *row)
-{
-    struct bytes payload = row->op.payload;
-    return row->payload_state == PAYLOAD_FULL ? payload_check(payload) != 0
-                                              : payload_check_redacted(payload) != 0;
-}
-
 static struct verdict verdict(enum verdict_state state, enum reason reason)
 {
     return (struct verdict){.state = (uint8_t)state, .reason = (uint8_t)reason};
 }
 
 /* The log's own verdict, the gravest thing first. */
-static struct verdict log_verdict(const struct row *row, bool abandoned, bool twin, bool missing)
+static struct verdict log_verdict(const struct row *row, bool abandoned, bool twin, bool broken,
+                                  bool missing)
 {
     if (abandoned) {
         return verdict(VERDICT_VOID, REASON_ABANDONED);
@@ -309,7 +302,7 @@ static struct verdict log_verdict(const struct row *row, bool abandoned, bool tw
     if (!core_is_here(row)) {
         return verdict(VERDICT_PENDING, REASON_PAYLOAD_ABSENT);
     }
-    if (payload_is_broken(row)) {
+    if (broken) {
         return verdict(VERDICT_REJECTED, REASON_SCHEMA);
     }
     return missing ? verdict(VERDICT_PENDING, REASON_DEP_MISSING)
@@ -317,7 +310,8 @@ static struct verdict log_verdict(const struct row *row, bool abandoned, bool tw
 }
 
 /* Judge a row. What it waits for is noted last: a change may move the row's bytes. */
-static int judge(struct txn *txn, const struct row *row, bool twin, struct place *out)
+static int judge(struct txn *txn, const struct row *row, bool twin, bool broken,
+                 struct place *out)
 {
     bool missing;
     struct op_id dep;
@@ -329,7 +323,7 @@ static int judge(struct txn *txn, const struct row *row, bool twin, struct place
         return rv;
     }
     out->n = row->n;
-    out->verdict = log_verdict(row, out->abandoned, twin, missing);
+    out->verdict = log_verdict(row, out->abandoned, twin, broken, missing);
     const struct store_hooks *hooks = txn->store->hooks;
     if (hooks != NULL && hooks->judge != NULL) {
         rv = hooks->judge(hooks->ctx, txn, row, &out->verdict);
@@ -357,7 +351,8 @@ int standing_review(struct txn *txn, uint64_t n)
         rv = order_get(txn, &id, &hash, &before);
     }
     if (rv == 0) {
-        rv = judge(txn, &row, same_id > 1, &after);
+        bool broken = op_payload_is_broken(&row.op, row.payload_state);
+        rv = judge(txn, &row, same_id > 1, broken, &after);
     }
     if (rv != 0) {
         return rv == ERR_UNKNOWN_ID ? ERR_CORRUPT : rv;
@@ -370,7 +365,7 @@ int standing_review(struct txn *txn, uint64_t n)
 }
 
 int standing_enter(struct txn *txn, const struct row *row, const struct op_hash *hash,
-                   struct verdict *out)
+                   bool broken, struct verdict *out)
 {
     struct place twin;
     struct place place;
@@ -379,7 +374,7 @@ int standing_enter(struct txn *txn, const struct row *row, const struct op_hash 
     if (rv != 0 && rv != ERR_UNKNOWN_ID) {
         return rv;
     }
-    rv = judge(txn, row, twins > 0, &place);
+    rv = judge(txn, row, twins > 0, broken, &place);
     if (rv == 0) {
         rv = order_put(txn, &row->op.id, hash, &place);
     }

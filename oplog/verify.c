@@ -11,10 +11,12 @@
 
 static const char unreadable[] = "unreadable";     /* The bytes are no op. */
 static const char altered[] = "altered";           /* They are not the bytes that were stored. */
+static const char not_in_order[] = "not_in_order"; /* Its row in the order is gone. */
 static const char not_in_chain[] = "not_in_chain"; /* Its row in the author's chain is gone. */
 static const char bad_payload[] = "bad_digest";    /* The payload does not fit the header. */
 static const char lost_prev[] = "lost_prev";       /* An op it follows is not there. */
 static const char stale_head[] = "stale_head";     /* An op it follows still counts as a head. */
+static const char lost_head[] = "lost_head";       /* Nothing follows it, and it is no head. */
 static const char bad_signature[] = "bad_signature";
 static const char missing[] = "missing";           /* Its arrival number has no op. */
 static const char bad_author[] = "bad_author";     /* Its author is not known. */
@@ -108,6 +110,46 @@ static bool in_chain(struct pass *pass, const struct row *row, const struct op_h
     return row->n != run->n || memcmp(run->hash_part, hash->b, sizeof(run->hash_part)) == 0;
 }
 
+/* Does an op of the log follow this one? Only the first op of a run can. */
+static bool is_followed(struct pass *pass, const struct row *row, const struct op_hash *hash)
+{
+    uint8_t from[12];
+    MDB_cursor *cursor;
+    struct bytes key;
+    struct bytes value;
+    struct log_run run;
+    struct row first;
+    be_put(from, 4, row->author_ix);
+    be_put(from + 4, 8, row->op.seq + 1);
+    int rv = db_cursor(pass->txn, DB_chains, &cursor);
+    if (rv == 0) {
+        rv = db_seek(cursor, bytes_of(from, sizeof(from)), &key, &value);
+    }
+    for (; rv == 0; rv = db_step(cursor, MDB_NEXT, &key, &value)) {
+        if (run_read(key, value, &run) != 0 || log_row(pass->txn, run.n, &first) != 0) {
+            continue; /* Named elsewhere. */
+        }
+        if (run.author_ix != row->author_ix) {
+            return false;
+        }
+        for (uint32_t i = 0; i < first.op.prev_count; i++) {
+            if (op_hash_equal(op_prev(&first.op, i), hash)) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+/* The last op of a run is a head, or something follows it. */
+static bool is_lost_head(struct pass *pass, const struct row *row, const struct op_hash *hash)
+{
+    struct head head;
+    return row->n == pass->run.n + pass->run.count - 1 &&
+           head_get(pass->txn, row->author_ix, hash, &head) != 0 &&
+           !is_followed(pass, row, hash);
+}
+
 static void check_op(struct pass *pass, uint64_t n)
 {
     struct row row;
@@ -130,6 +172,9 @@ static void check_op(struct pass *pass, uint64_t n)
         problem = bad_payload;
     } else {
         problem = check_prevs(pass, &row);
+    }
+    if (problem == NULL && is_lost_head(pass, &row, &hash)) {
+        problem = lost_head;
     }
     if (problem != NULL) {
         damaged_op(pass, &row, &hash, problem);
@@ -178,18 +223,25 @@ static int check_log(struct check *check, struct pool *pool, const struct verify
 static void check_head(struct pass *pass, const struct author *author, const struct head *head)
 {
     struct row row;
+    struct place place;
+    if (head->n >= pass->check->total) {
+        struct damage damage = {.n = head->n, .problem = stale_head, .has_author = true,
+                                .author = author->key, .seq = head->seq, .has_id = true,
+                                .id = head->id, .has_hash = true, .hash = head->hash};
+        record(pass->check, &damage);
+        return;
+    }
     if (log_row(pass->txn, head->n, &row) != 0) {
         return; /* Named already, as missing or unreadable. */
     }
     struct op_hash hash = op_hash(&row.op);
-    const char *problem = NULL;
-    if (!op_hash_equal(&hash, &head->hash)) {
-        problem = altered;
-    } else if (op_verify(&row.op, &author->key, store_mesh(pass->check->store)) != 0) {
-        problem = bad_signature;
+    if (order_get(pass->txn, &row.op.id, &hash, &place) != 0) {
+        return; /* Named already, as altered or not in the order. */
     }
-    if (problem != NULL) {
-        damaged_op(pass, &row, &hash, problem);
+    if (!op_hash_equal(&hash, &head->hash)) {
+        damaged_op(pass, &row, &hash, stale_head);
+    } else if (op_verify(&row.op, &author->key, store_mesh(pass->check->store)) != 0) {
+        damaged_op(pass, &row, &hash, bad_signature);
     }
 }
 
@@ -240,7 +292,8 @@ static int count_in_runs(struct txn *txn, uint64_t *out)
     return rv == ERR_UNKNOWN_ID ? 0 : rv;
 }
 
-/* Every op has its rows; if the counts agree, there are no others. */
+/* Every op has its rows; if the counts agree, there are no others. Where an op has been named,
+ * they need not. */
 static int check_counts(struct pass *pass, uint64_t author_ops)
 {
     uint64_t log;
@@ -253,7 +306,8 @@ static int check_counts(struct pass *pass, uint64_t author_ops)
     if (rv == 0) {
         rv = db_count(pass->txn, DB_order, &order);
     }
-    if (rv == 0 && (order != log || chains != log || author_ops != log)) {
+    if (rv == 0 && pass->check->found.len == 0 &&
+        (order != log || chains != log || author_ops != log)) {
         damaged(pass, pass->check->total, bad_index);
     }
     return rv;
@@ -365,6 +419,22 @@ static int name_by_order(struct txn *txn, struct damage *found, size_t count)
     return rv == ERR_UNKNOWN_ID ? 0 : rv;
 }
 
+/* What the order does not know at all is not altered: it has lost its row there. */
+static void name_by_bytes(struct txn *txn, struct damage *found, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        struct row row;
+        if (found[i].problem == altered && !found[i].has_id &&
+            log_row(txn, found[i].n, &row) == 0) {
+            found[i].problem = not_in_order;
+            found[i].id = row.op.id;
+            found[i].hash = op_hash(&row.op);
+            found[i].has_id = true;
+            found[i].has_hash = true;
+        }
+    }
+}
+
 static int identify(struct check *check, struct damage *found, size_t count)
 {
     struct txn *txn;
@@ -375,6 +445,9 @@ static int identify(struct check *check, struct damage *found, size_t count)
     rv = name_by_runs(txn, found, count);
     if (rv == 0) {
         rv = name_by_order(txn, found, count);
+    }
+    if (rv == 0) {
+        name_by_bytes(txn, found, count);
     }
     txn_abort(txn);
     return rv;
@@ -398,6 +471,28 @@ static int report_damage(struct check *check, const struct verify_report *report
     return rv;
 }
 
+/* The last op that arrived is a head: the heads know it even where the log has lost it. A head
+ * beyond all that the order knows is itself damaged. */
+static int count_by_heads(struct txn *txn, uint64_t *out)
+{
+    MDB_cursor *cursor;
+    struct bytes key = {0};
+    struct bytes value;
+    uint64_t order = 0;
+    int rv = db_count(txn, DB_order, &order);
+    if (rv == 0) {
+        rv = db_cursor(txn, DB_heads, &cursor);
+    }
+    if (rv == 0) {
+        rv = db_step(cursor, MDB_FIRST, &key, &value);
+    }
+    for (; rv == 0; rv = db_step(cursor, MDB_NEXT, &key, &value)) {
+        uint64_t n = value.len == 32 ? be_get(value.data + 24, 8) : 0;
+        *out = n >= *out && n < order ? n + 1 : *out;
+    }
+    return rv == ERR_UNKNOWN_ID ? 0 : rv;
+}
+
 static int count_ops(struct store *store, uint64_t *out)
 {
     struct txn *txn;
@@ -406,6 +501,9 @@ static int count_ops(struct store *store, uint64_t *out)
         return rv;
     }
     rv = log_count(txn, out);
+    if (rv == 0) {
+        rv = count_by_heads(txn, out);
+    }
     txn_abort(txn);
     return rv;
 }

@@ -1,364 +1,525 @@
-/* Reading everything back: damage is planted in the data file, row by row, and must be named. */
+/* test_verify.c - Damage planted by hand, below everything that could keep it out; each is named
+ * by what is wrong, author, seq and id, and the rest is checked on. */
 #include "tests/unit/support.h"
 
-#include <lmdb.h>
-#include <stdio.h>
+#include <sodium.h>
+#include <stdlib.h>
 
+#include "oplog/db.h"
 #include "oplog/verify.h"
 
-#define OPS 600u /* More than two segments. */
-#define SEEN_MAX 64u
+/* Arrival 0 to 5: one run of a, 6 to 8: the next, 9 to 11: one of b, 12: a branch of a. */
+enum { A_RUN = 0, A_NEXT = 6, B_RUN = 9, A_BRANCH = 12, OPS = 13 };
 
-struct seen {
-    struct damage damage[SEEN_MAX];
-    size_t count;
-    uint64_t progress;
+struct fixture {
+    struct store *store;
+    struct test_author a, b;
+    const struct made *op[OPS];
+    struct txn *txn; /* While damage is done. */
 };
 
-static void note_damage(void *ctx, const struct damage *damage)
+static struct fixture fixture;
+
+static const struct test_author *author_at(const struct fixture *f, uint64_t n)
 {
-    struct seen *seen = ctx;
-    if (seen->count < SEEN_MAX) {
-        seen->damage[seen->count] = *damage;
-    }
-    seen->count++;
+    return n >= B_RUN && n < A_BRANCH ? &f->b : &f->a;
 }
+
+static int setup(void **state)
+{
+    struct fixture *f = &fixture;
+    *f = (struct fixture){.a = author_of(1), .b = author_of(2)};
+    make_run(&f->a, NULL, "g----g", f->op + A_RUN, 6);
+    make_run(&f->a, f->op[5], "--g", f->op + A_NEXT, 3);
+    make_run(&f->b, NULL, "g-g", f->op + B_RUN, 3);
+    struct draft branch = {.kind = KIND_CreateEntity};
+    f->op[A_BRANCH] = make_next(&f->a, f->op[3], &branch);
+    f->store = store_new_for_test();
+    *state = f;
+    return 0;
+}
+
+static void fill(struct fixture *f)
+{
+    store_wipe(f->store);
+    assert_ok(offer_ops(f->store, &f->a, f->op + A_RUN, 6));
+    assert_ok(offer_ops(f->store, &f->a, f->op + A_NEXT, 3));
+    assert_ok(offer_ops(f->store, &f->b, f->op + B_RUN, 3));
+    assert_ok(offer_op(f->store, &f->a, f->op[A_BRANCH]));
+}
+
+/* Raw rows ------------------------------------------------------------------------------ */
+
+static struct bytes log_key(uint64_t n)
+{
+    uint8_t *key = support_alloc(8);
+    be_put(key, 8, n);
+    return bytes_of(key, 8);
+}
+
+/* The row of the log, to be changed and put back. */
+static uint8_t *log_value(struct fixture *f, uint64_t n, size_t *len)
+{
+    struct bytes value;
+    assert_ok(db_get(f->txn, DB_log, log_key(n), &value));
+    uint8_t *copy = support_alloc(value.len + 1);
+    memcpy(copy, value.data, value.len);
+    *len = value.len;
+    return copy;
+}
+
+/* Flip a bit of the op that arrived as n. */
+static void flip(struct fixture *f, uint64_t n, size_t at)
+{
+    size_t len;
+    uint8_t *value = log_value(f, n, &len);
+    value[5 + at] ^= 1;
+    assert_ok(db_put(f->txn, DB_log, log_key(n), bytes_of(value, len)));
+}
+
+static struct bytes order_key(const struct made *op)
+{
+    uint8_t *key = support_alloc(32);
+    memcpy(key, op->id.b, 16);
+    memcpy(key + 16, op->hash.b, 16);
+    return bytes_of(key, 32);
+}
+
+static uint32_t ix_of(struct fixture *f, const struct test_author *author)
+{
+    struct author found;
+    assert_ok(author_find(f->txn, &author->key, &found));
+    return found.ix;
+}
+
+static struct bytes run_key(struct fixture *f, uint64_t n)
+{
+    uint8_t *key = support_alloc(28);
+    be_put(key, 4, ix_of(f, author_at(f, n)));
+    be_put(key + 4, 8, f->op[n]->seq);
+    memcpy(key + 12, f->op[n]->hash.b, 16);
+    return bytes_of(key, 28);
+}
+
+static void put_head(struct fixture *f, uint64_t n)
+{
+    struct head head = {.hash = f->op[n]->hash, .id = f->op[n]->id, .seq = f->op[n]->seq, .n = n};
+    assert_ok(head_put(f->txn, ix_of(f, author_at(f, n)), &head));
+}
+
+static void drop_head(struct fixture *f, uint64_t n)
+{
+    assert_ok(head_delete(f->txn, ix_of(f, author_at(f, n)), &f->op[n]->hash));
+}
+
+/* Damage -------------------------------------------------------------------------------- */
+
+static void flip_kind(struct fixture *f) { flip(f, 2, 2); }
+static void flip_id(struct fixture *f) { flip(f, 2, 3 + 2 + 5); }
+static void flip_prev(struct fixture *f) { flip(f, 3, 3 + 18 + 1 + 1 + 2 + 7); }
+static void flip_digest(struct fixture *f) { flip(f, 2, f->op[2]->header.len - 1); }
+static void flip_first_byte(struct fixture *f) { flip(f, 2, 0); }
+static void flip_sig(struct fixture *f) { flip(f, 5, f->op[5]->header.len + 20); }
+static void flip_head_kind(struct fixture *f) { flip(f, 8, 2); }
+static void flip_head_sig(struct fixture *f) { flip(f, 11, f->op[11]->header.len + 20); }
+static void flip_payload(struct fixture *f)
+{
+    flip(f, 4, f->op[4]->raw.len - 1);
+}
+static void flip_first_op_payload(struct fixture *f)
+{
+    flip(f, 9, f->op[9]->raw.len - 1);
+}
+
+static void cut_row(struct fixture *f)
+{
+    size_t len;
+    uint8_t *value = log_value(f, 7, &len);
+    assert_ok(db_put(f->txn, DB_log, log_key(7), bytes_of(value, 40)));
+}
+
+static void empty_row(struct fixture *f)
+{
+    assert_ok(db_put(f->txn, DB_log, log_key(7), bytes_of("", 1)));
+}
+
+static void wrong_payload_state(struct fixture *f)
+{
+    size_t len;
+    uint8_t *value = log_value(f, 7, &len);
+    value[0] = 0;
+    assert_ok(db_put(f->txn, DB_log, log_key(7), bytes_of(value, len)));
+}
+
+static void lost_payload(struct fixture *f)
+{
+    size_t len;
+    uint8_t *value = log_value(f, 7, &len);
+    assert_ok(db_put(f->txn, DB_log, log_key(7), bytes_of(value, len - f->op[7]->payload.len)));
+}
+
+static void unknown_author(struct fixture *f)
+{
+    size_t len;
+    uint8_t *value = log_value(f, 7, &len);
+    be_put(value + 1, 4, 99);
+    assert_ok(db_put(f->txn, DB_log, log_key(7), bytes_of(value, len)));
+}
+
+static void drop_log_row(struct fixture *f)
+{
+    assert_ok(db_delete(f->txn, DB_log, log_key(2)));
+}
+
+static void drop_last_log_row(struct fixture *f)
+{
+    assert_ok(db_delete(f->txn, DB_log, log_key(OPS - 1)));
+}
+
+static void drop_order_row(struct fixture *f)
+{
+    assert_ok(db_delete(f->txn, DB_order, order_key(f->op[10])));
+}
+
+static void drop_order_row_of_head(struct fixture *f)
+{
+    assert_ok(db_delete(f->txn, DB_order, order_key(f->op[8])));
+}
+
+static void order_points_elsewhere(struct fixture *f)
+{
+    uint8_t value[10] = {0};
+    be_put(value, 8, 3);
+    assert_ok(db_put(f->txn, DB_order, order_key(f->op[10]), bytes_of(value, sizeof(value))));
+}
+
+static void drop_run(struct fixture *f)
+{
+    assert_ok(db_delete(f->txn, DB_chains, run_key(f, A_NEXT)));
+}
+
+static void shorten_run(struct fixture *f)
+{
+    uint8_t value[10];
+    be_put(value, 8, A_NEXT);
+    be_put(value + 8, 2, 2);
+    assert_ok(db_put(f->txn, DB_chains, run_key(f, A_NEXT), bytes_of(value, sizeof(value))));
+}
+
+static void stale_head(struct fixture *f) { put_head(f, 5); }
+static void stale_inner_head(struct fixture *f) { put_head(f, 1); }
+static void drop_one_head(struct fixture *f) { drop_head(f, A_BRANCH); }
+static void drop_only_head(struct fixture *f) { drop_head(f, 11); }
+
+static void head_points_elsewhere(struct fixture *f)
+{
+    struct head head = {.hash = f->op[8]->hash, .id = f->op[8]->id, .seq = f->op[8]->seq, .n = 7};
+    assert_ok(head_put(f->txn, ix_of(f, &f->a), &head));
+}
+
+static void head_points_past_the_end(struct fixture *f)
+{
+    struct head head = {.hash = f->op[8]->hash, .id = f->op[8]->id, .seq = f->op[8]->seq,
+                        .n = 1ull << 60};
+    assert_ok(head_put(f->txn, ix_of(f, &f->a), &head));
+}
+
+/* As if the last op had never been: all rows agree, but nobody vouches for the one before. */
+static void unsigned_head(struct fixture *f)
+{
+    struct author author;
+    uint8_t value[10];
+    be_put(value, 8, B_RUN);
+    be_put(value + 8, 2, 2);
+    drop_head(f, 11);
+    put_head(f, 10);
+    assert_ok(db_delete(f->txn, DB_order, order_key(f->op[11])));
+    assert_ok(db_put(f->txn, DB_chains, run_key(f, B_RUN), bytes_of(value, sizeof(value))));
+    /* Arrival numbers have no gaps: the branch takes the place. */
+    size_t len;
+    uint8_t *moved = log_value(f, A_BRANCH, &len);
+    assert_ok(db_put(f->txn, DB_log, log_key(11), bytes_of(moved, len)));
+    assert_ok(db_delete(f->txn, DB_log, log_key(A_BRANCH)));
+    be_put(value, 8, 11);
+    be_put(value + 8, 2, 1);
+    assert_ok(db_put(f->txn, DB_chains, run_key(f, A_BRANCH), bytes_of(value, sizeof(value))));
+    value[8] = 0;
+    value[9] = 0;
+    assert_ok(db_put(f->txn, DB_order, order_key(f->op[A_BRANCH]), bytes_of(value, 10)));
+    struct head head = {.hash = f->op[A_BRANCH]->hash, .id = f->op[A_BRANCH]->id,
+                        .seq = f->op[A_BRANCH]->seq, .n = 11};
+    assert_ok(head_put(f->txn, ix_of(f, &f->a), &head));
+    assert_ok(author_find(f->txn, &f->b.key, &author));
+    author.ops--;
+    assert_ok(author_put(f->txn, &author));
+}
+
+static void extra_order_row(struct fixture *f)
+{
+    struct made nobody = *f->op[3];
+    nobody.hash.b[0] ^= 1;
+    assert_ok(db_put(f->txn, DB_order, order_key(&nobody), bytes_of("\0\0\0\0\0\0\0\3\0", 10)));
+}
+
+static void wrong_count(struct fixture *f)
+{
+    struct author author;
+    assert_ok(author_find(f->txn, &f->b.key, &author));
+    author.ops++;
+    assert_ok(author_put(f->txn, &author));
+}
+
+static void lost_author_key(struct fixture *f)
+{
+    uint8_t key[4];
+    be_put(key, 4, ix_of(f, &f->b));
+    assert_ok(db_delete(f->txn, DB_author_keys, bytes_of(key, sizeof(key))));
+}
+
+static void nothing(struct fixture *f) { (void)f; }
+
+static void many(struct fixture *f)
+{
+    flip_payload(f);
+    flip_first_op_payload(f);
+    flip_sig(f);
+    drop_one_head(f);
+    drop_order_row(f);
+}
+
+struct found {
+    uint32_t count;
+    struct damage damage[32];
+};
+
+static void note(void *ctx, const struct damage *damage)
+{
+    struct found *found = ctx;
+    if (found->count < COUNT_OF(found->damage)) {
+        found->damage[found->count] = *damage;
+    }
+    found->count++;
+}
+
+#define NOBODY 999 /* No op is named. */
+
+static const struct {
+    const char *why;
+    void (*damage)(struct fixture *f);
+    struct {
+        uint64_t n;
+        const char *problem;
+    } want[6];
+} cases[] = {
+    {"nothing", nothing, {{0}}},
+    {"a flipped bit in a header", flip_kind, {{2, "altered"}, {3, "lost_prev"}}},
+    {"a flipped bit in an id", flip_id, {{2, "altered"}, {3, "lost_prev"}}},
+    {"a flipped bit in a prev", flip_prev,
+     {{3, "altered"}, {4, "lost_prev"}, {12, "lost_prev"}}},
+    {"a flipped bit in a digest", flip_digest, {{2, "altered"}, {3, "lost_prev"}}},
+    {"a flipped first byte", flip_first_byte, {{2, "unreadable"}, {3, "lost_prev"}}},
+    {"a flipped bit in a signature", flip_sig, {{5, "altered"}, {6, "lost_prev"}}},
+    {"a flipped bit in a head's header", flip_head_kind, {{8, "altered"}}},
+    {"a flipped bit in a head's signature", flip_head_sig, {{11, "altered"}}},
+    {"a flipped bit in a payload", flip_payload, {{4, "bad_digest"}}},
+    {"a flipped bit in a first op's payload", flip_first_op_payload, {{9, "bad_digest"}}},
+    {"a row cut short", cut_row, {{7, "unreadable"}, {8, "lost_prev"}}},
+    {"an empty row", empty_row, {{7, "unreadable"}, {8, "lost_prev"}}},
+    {"another payload state", wrong_payload_state, {{7, "bad_digest"}}},
+    {"a payload that is gone", lost_payload, {{7, "bad_digest"}}},
+    {"an author that is not there", unknown_author, {{7, "not_in_chain"}}},
+    {"a row of the log that is gone", drop_log_row, {{2, "missing"}, {3, "lost_prev"}}},
+    {"the last row of the log", drop_last_log_row, {{12, "missing"}}},
+    {"a row of the order that is gone", drop_order_row, {{10, "not_in_order"}}},
+    {"a head's row of the order", drop_order_row_of_head, {{8, "not_in_order"}}},
+    {"a row of the order that points elsewhere", order_points_elsewhere, {{10, "not_in_order"}}},
+    {"a row of the chain that is gone", drop_run,
+     {{6, "not_in_chain"}, {7, "not_in_chain"}, {8, "not_in_chain"}}},
+    {"a row of the chain that is too short", shorten_run, {{8, "not_in_chain"}}},
+    {"a stale head", stale_head, {{6, "stale_head"}}},
+    {"a stale head inside a run", stale_inner_head, {{2, "stale_head"}}},
+    {"a lost head of two", drop_one_head, {{12, "lost_head"}}},
+    {"the only head lost", drop_only_head, {{11, "lost_head"}, {NOBODY, "bad_author"}}},
+    {"a head that points elsewhere", head_points_elsewhere, {{7, "stale_head"}}},
+    {"a head that points past the end", head_points_past_the_end, {{1ull << 60, "stale_head"}}},
+    {"a head that nobody vouches for", unsigned_head, {{10, "bad_signature"}}},
+    {"a row that belongs to no op", extra_order_row, {{NOBODY, "bad_index"}}},
+    {"a wrong count", wrong_count, {{NOBODY, "bad_index"}}},
+    {"an author without name", lost_author_key, {{NOBODY, "bad_author"}}},
+    {"many things at once", many,
+     {{4, "bad_digest"}, {5, "altered"}, {9, "bad_digest"}, {10, "not_in_order"},
+      {12, "lost_head"}}},
+};
+
+static bool has_damage(const struct found *found, uint64_t n, const char *problem)
+{
+    for (uint32_t i = 0; i < found->count; i++) {
+        const struct damage *damage = &found->damage[i];
+        bool same_op = n == NOBODY ? !damage->has_id : damage->n == n;
+        if (same_op && strcmp(damage->problem, problem) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* What is named is named rightly, also what other damage brings with it. */
+static void check_names(const struct fixture *f, const char *why, const struct found *found)
+{
+    for (uint32_t i = 0; i < found->count; i++) {
+        const struct damage *damage = &found->damage[i];
+        if (i > 0 && damage->n < found->damage[i - 1].n) {
+            fail_msg("%s: not in the order of arrival", why);
+        }
+        if (strcmp(damage->problem, "bad_index") == 0 ||
+            strcmp(damage->problem, "bad_author") == 0) {
+            continue;
+        }
+        const struct made *op = f->op[damage->n < OPS ? damage->n : 8];
+        if (!damage->has_id || op_id_compare(&damage->id, &op->id) != 0) {
+            fail_msg("%s: %s at %u has no or another id", why, damage->problem,
+                     (unsigned)damage->n);
+        }
+        if (!damage->has_author || damage->seq != op->seq ||
+            memcmp(damage->author.b, author_at(f, damage->n < OPS ? damage->n : 8)->key.b, 32) != 0) {
+            fail_msg("%s: %s at %u has no or another author or seq", why, damage->problem,
+                     (unsigned)damage->n);
+        }
+    }
+}
+
+static void all_damage_is_named(void **state)
+{
+    struct fixture *f = *state;
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        for (unsigned threads = 0; threads <= 1; threads++) {
+            const char *why = cases[i].why;
+            struct found found = {0};
+            struct verify_report report = {.ctx = &found, .damage = note};
+            struct verify_totals totals;
+            fill(f);
+            f->txn = begin_write(f->store);
+            cases[i].damage(f);
+            assert_ok(txn_commit(f->txn));
+            assert_err(why, verify_store(f->store, threads, &report, &totals), 0);
+            assert_count(why, totals.damaged, found.count);
+            assert_count(why, totals.authors, 2);
+            assert_true(found.count <= COUNT_OF(found.damage));
+            uint32_t want = 0;
+            while (want < COUNT_OF(cases[i].want) && cases[i].want[want].problem != NULL) {
+                if (!has_damage(&found, cases[i].want[want].n, cases[i].want[want].problem)) {
+                    for (uint32_t j = 0; j < found.count; j++) {
+                        print_error("found: %u %s\n", (unsigned)found.damage[j].n,
+                                    found.damage[j].problem);
+                    }
+                    fail_msg("%s: %s at %u was not found", why, cases[i].want[want].problem,
+                             (unsigned)cases[i].want[want].n);
+                }
+                want++;
+            }
+            if (want == 0) {
+                assert_count(why, found.count, 0);
+                assert_count(why, totals.ops, OPS);
+            }
+            if (cases[i].damage != unsigned_head) {
+                check_names(f, why, &found);
+            }
+        }
+    }
+}
+
+/* Every bit of every row of the log: what is changed is found, and nothing crashes. */
+static void every_flipped_bit_is_found(void **state)
+{
+    struct fixture *f = *state;
+    fill(f);
+    for (uint64_t n = 0; n < OPS; n++) {
+        const void *mark = support_mark();
+        f->txn = begin_read(f->store);
+        size_t len;
+        uint8_t *value = log_value(f, n, &len);
+        txn_abort(f->txn);
+        for (size_t at = 5; at < len; at++) {
+            struct found found = {0};
+            struct verify_report report = {.ctx = &found, .damage = note};
+            struct verify_totals totals;
+            value[at] ^= (uint8_t)(1u << at % 8);
+            f->txn = begin_write(f->store);
+            assert_ok(db_put(f->txn, DB_log, log_key(n), bytes_of(value, len)));
+            assert_ok(txn_commit(f->txn));
+            assert_ok(verify_store(f->store, 1, &report, &totals));
+            if (!has_damage(&found, n, "altered") && !has_damage(&found, n, "unreadable") &&
+                !has_damage(&found, n, "bad_digest")) {
+                fail_msg("byte %zu of op %u", at - 5, (unsigned)n);
+            }
+            check_names(f, "a flipped bit", &found);
+            value[at] ^= (uint8_t)(1u << at % 8);
+        }
+        f->txn = begin_write(f->store);
+        assert_ok(db_put(f->txn, DB_log, log_key(n), bytes_of(value, len)));
+        assert_ok(txn_commit(f->txn));
+        support_free_to(mark);
+    }
+    assert_clean(f->store);
+}
+
+struct progress {
+    uint64_t done, total;
+    unsigned calls;
+    bool back;
+};
 
 static void note_progress(void *ctx, uint64_t done, uint64_t total)
 {
-    struct seen *seen = ctx;
-    if (done < seen->progress || done > total) {
-        seen->progress = UINT64_MAX; /* Looked at on the main thread, later. */
-    } else if (seen->progress != UINT64_MAX) {
-        seen->progress = done;
-    }
+    struct progress *progress = ctx;
+    progress->back = progress->back || done < progress->done;
+    progress->done = done;
+    progress->total = total;
+    progress->calls++;
 }
 
-static struct seen check(const char *dir, struct verify_totals *totals)
+/* A log of several chunks; an empty one. */
+static void progress_is_told(void **state)
 {
-    struct seen seen = {0};
-    struct store *store;
-    struct verify_report report = {
-        .ctx = &seen, .damage = note_damage, .progress = note_progress};
-    assert_ok(store_open(dir, STORE_READ, &store));
-    assert_ok(verify_store(store, 2, &report, totals));
-    store_close(store);
-    return seen;
-}
-
-/* A store of two authors with OPS ops each, and one fork; its folder. */
-static const struct made *ops_of_one[OPS];
-
-static const char *filled_store(void)
-{
-    static const struct made *other[OPS];
-    const char *dir = support_dir();
-    struct test_author one = author_of(1);
-    struct test_author two = author_of(2);
-    struct store *store;
-    assert_ok(store_create(dir, &test_mesh, 0));
-    assert_ok(store_open(dir, STORE_WRITE, &store));
-    make_run(&one, NULL, "g", ops_of_one, OPS);
-    make_run(&two, NULL, "g", other, OPS);
-    struct txn *txn = begin_write(store);
-    for (uint32_t from = 0; from < OPS; from += 200) {
-        struct chain_result result;
-        assert_ok(offer_in(txn, segment_of(&one, ops_of_one + from, 200), NOW_MS, &result));
-        assert_ok(offer_in(txn, segment_of(&two, other + from, 200), NOW_MS, &result));
-    }
-    assert_ok(txn_commit(txn));
-    struct draft draft = {.kind = KIND_CreateEntity, .wall_ms = NOW_MS + 10000};
-    assert_ok(offer_op(store, &one, make_next(&one, ops_of_one[300], &draft)));
-    store_close(store);
-    return dir;
-}
-
-/* Raw access to the databases. */
-struct raw {
-    MDB_env *env;
-    MDB_txn *txn;
-};
-
-static struct raw raw_open(const char *dir)
-{
-    struct raw raw;
-    assert_int_equal(mdb_env_create(&raw.env), 0);
-    assert_int_equal(mdb_env_set_maxdbs(raw.env, 16), 0);
-    assert_int_equal(mdb_env_open(raw.env, dir, 0, 0600), 0);
-    assert_int_equal(mdb_txn_begin(raw.env, NULL, 0, &raw.txn), 0);
-    return raw;
-}
-
-static void raw_close(struct raw *raw)
-{
-    assert_int_equal(mdb_txn_commit(raw->txn), 0);
-    mdb_env_close(raw->env);
-}
-
-static MDB_dbi raw_db(struct raw *raw, const char *name)
-{
-    MDB_dbi dbi;
-    assert_int_equal(mdb_dbi_open(raw->txn, name, 0, &dbi), 0);
-    return dbi;
-}
-
-/* The key under which a database keeps arrival number n (at the start of the value). */
-static size_t raw_key_of(struct raw *raw, const char *name, uint64_t n, uint8_t out[64])
-{
-    MDB_cursor *cursor;
-    MDB_val key;
-    MDB_val value;
-    size_t len = 0;
-    assert_int_equal(mdb_cursor_open(raw->txn, raw_db(raw, name), &cursor), 0);
-    while (len == 0 && mdb_cursor_get(cursor, &key, &value, MDB_NEXT) == 0) {
-        if (be_get(value.mv_data, 8) == n) {
-            len = key.mv_size;
-            memcpy(out, key.mv_data, len);
-        }
-    }
-    mdb_cursor_close(cursor);
-    assert_true(len > 0);
-    return len;
-}
-
-static void raw_delete(struct raw *raw, const char *name, const void *key, size_t len)
-{
-    MDB_val k = {.mv_size = len, .mv_data = (void *)(uintptr_t)key};
-    assert_int_equal(mdb_del(raw->txn, raw_db(raw, name), &k, NULL), 0);
-}
-
-/* Flip a bit of the op that arrived as n, at this offset into its bytes. */
-static void raw_flip(struct raw *raw, uint64_t n, size_t at)
-{
-    uint8_t key[8];
-    uint8_t copy[4096];
-    MDB_val k = {.mv_size = sizeof(key), .mv_data = key};
-    MDB_val v;
-    be_put(key, sizeof(key), n);
-    assert_int_equal(mdb_get(raw->txn, raw_db(raw, "log"), &k, &v), 0);
-    assert_true(5 + at < v.mv_size && v.mv_size <= sizeof(copy));
-    memcpy(copy, v.mv_data, v.mv_size);
-    copy[5 + at] ^= 0x10;
-    v.mv_data = copy;
-    assert_int_equal(mdb_put(raw->txn, raw_db(raw, "log"), &k, &v, 0), 0);
-}
-
-enum what {
-    FLIP_ID,
-    FLIP_PREV,
-    FLIP_HEAD_BYTE,
-    FLIP_SIG,
-    FLIP_PAYLOAD,
-    DROP_ORDER,
-    DROP_CHAIN,
-    DROP_LOG,
-};
-
-static void plant(const char *dir, enum what what, uint64_t n, const struct made *op)
-{
-    struct raw raw = raw_open(dir);
-    uint8_t key[64];
-    size_t len;
-    switch (what) {
-    case FLIP_ID:
-        raw_flip(&raw, n, 6);
-        break;
-    case FLIP_PREV:
-        raw_flip(&raw, n, op->header.len - 40);
-        break;
-    case FLIP_HEAD_BYTE:
-        raw_flip(&raw, n, 0);
-        break;
-    case FLIP_SIG:
-        raw_flip(&raw, n, op->header.len + 20);
-        break;
-    case FLIP_PAYLOAD:
-        raw_flip(&raw, n, op->raw.len - 1);
-        break;
-    case DROP_ORDER:
-        len = raw_key_of(&raw, "order", n, key);
-        raw_delete(&raw, "order", key, len);
-        break;
-    case DROP_CHAIN:
-        len = raw_key_of(&raw, "chains", n / 200 * 400, key); /* The run that has it. */
-        raw_delete(&raw, "chains", key, len);
-        break;
-    case DROP_LOG:
-        be_put(key, 8, n);
-        raw_delete(&raw, "log", key, 8);
-        break;
-    }
-    raw_close(&raw);
-}
-
-static const struct damage *find(const struct seen *seen, uint64_t n, const char *problem)
-{
-    for (size_t i = 0; i < seen->count && i < SEEN_MAX; i++) {
-        if (seen->damage[i].n == n && strcmp(seen->damage[i].problem, problem) == 0) {
-            return &seen->damage[i];
-        }
-    }
-    for (size_t i = 0; i < seen->count && i < SEEN_MAX; i++) {
-        print_message("  seen: n %llu %s\n", (unsigned long long)seen->damage[i].n,
-                      seen->damage[i].problem);
-    }
-    fail_msg("no %s of n %llu", problem, (unsigned long long)n);
-    return NULL;
-}
-
-static void a_sound_store_is_clean(void **state)
-{
-    (void)state;
+    struct fixture *f = *state;
+    struct progress progress = {0};
+    struct verify_report report = {.ctx = &progress, .progress = note_progress};
     struct verify_totals totals;
-    struct seen seen = check(filled_store(), &totals);
-    assert_count("damage", seen.count, 0);
-    assert_count("ops", totals.ops, 2 * OPS + 1);
-    assert_count("authors", totals.authors, 2);
-    assert_count("progress", seen.progress, 2 * OPS + 1);
-}
-
-static void an_empty_store_is_clean(void **state)
-{
-    (void)state;
-    struct verify_totals totals;
-    const char *dir = support_dir();
-    assert_ok(store_create(dir, &test_mesh, 0));
-    struct seen seen = check(dir, &totals);
-    assert_count("damage", seen.count, 0);
+    store_wipe(f->store);
+    assert_ok(verify_store(f->store, 2, &report, &totals));
     assert_count("ops", totals.ops, 0);
-}
-
-/* Op 50 of the first author arrived as n 50. */
-static void every_kind_of_damage_is_named(void **state)
-{
-    (void)state;
-    static const struct {
-        const char *why;
-        enum what what;
-        const char *problem;
-        bool has_id;
-        bool has_author;
-    } cases[] = {
-        {"a bit of its id", FLIP_ID, "altered", true, true},
-        {"a bit of what it names", FLIP_PREV, "altered", true, true},
-        {"its first byte", FLIP_HEAD_BYTE, "unreadable", true, true},
-        {"a bit of its signature", FLIP_SIG, "altered", true, true},
-        {"a bit of its payload", FLIP_PAYLOAD, "bad_digest", true, true},
-        {"no row in the order", DROP_ORDER, "altered", false, true},
-        {"no row in its chain", DROP_CHAIN, "not_in_chain", true, true},
-        {"no row in the log", DROP_LOG, "missing", true, true},
-    };
-    struct test_author one = author_of(1);
-    for (size_t i = 0; i < COUNT_OF(cases); i++) {
-        const char *dir = filled_store();
-        struct verify_totals totals;
-        const struct made *op = ops_of_one[50];
-        plant(dir, cases[i].what, 50, op);
-        print_message("  %s\n", cases[i].why);
-        struct seen seen = check(dir, &totals);
-        const struct damage *damage = find(&seen, 50, cases[i].problem);
-        assert_int_equal(damage->has_id, cases[i].has_id);
-        assert_int_equal(damage->has_author, cases[i].has_author);
-        if (cases[i].has_id) {
-            assert_memory_equal(damage->id.b, op->id.b, sizeof(op->id.b));
+    assert_count("authors", totals.authors, 0);
+    enum { SEGMENTS = 40 };
+    const struct made **run = support_alloc(256 * SEGMENTS * sizeof(*run));
+    make_run(&f->a, NULL, "g-", run, 1);
+    for (uint32_t i = 0; i < SEGMENTS; i++) {
+        const struct made **at = run + i * 256;
+        if (i > 0) {
+            make_run(&f->a, at[-1], "-", at, 255);
+        } else {
+            make_run(&f->a, at[0], "-", at + 1, 254);
         }
-        if (cases[i].has_author) {
-            assert_count(cases[i].why, damage->seq, op->seq);
-            assert_memory_equal(damage->author.b, one.key.b, sizeof(one.key.b));
-        }
-        assert_count("reported", totals.damaged, seen.count);
+        at[255] = make_next(&f->a, at[254], NULL);
+        assert_ok(offer_ops(f->store, &f->a, at, 256));
     }
+    assert_ok(verify_store(f->store, 0, &report, &totals));
+    assert_count("ops", totals.ops, 256 * SEGMENTS);
+    assert_count("authors", totals.authors, 1);
+    assert_count("damaged", totals.damaged, 0);
+    assert_count("done", progress.done, progress.total);
+    assert_true(progress.calls > 0);
+    assert_false(progress.back);
 }
 
-static void it_goes_on_after_the_first(void **state)
-{
-    (void)state;
-    static const uint64_t planted[] = {3, 150, 450, 799, 1000};
-    const char *dir = filled_store();
-    struct verify_totals totals;
-    for (size_t i = 0; i < COUNT_OF(planted); i++) {
-        plant(dir, FLIP_PAYLOAD, planted[i], ops_of_one[3]);
-    }
-    struct seen seen = check(dir, &totals);
-    assert_count("all of them", seen.count, COUNT_OF(planted));
-    for (size_t i = 0; i < COUNT_OF(planted); i++) {
-        assert_count("in order of arrival", seen.damage[i].n, planted[i]);
-        assert_string_equal(seen.damage[i].problem, "bad_digest");
-    }
-}
-
-static void a_head_that_is_none_is_named(void **state)
-{
-    (void)state;
-    const char *dir = filled_store();
-    struct verify_totals totals;
-    struct store *store;
-    struct author author;
-    struct test_author one = author_of(1);
-    assert_ok(store_open(dir, STORE_WRITE, &store));
-    struct txn *txn = begin_write(store);
-    assert_ok(author_find(txn, &one.key, &author));
-    struct head head = {.hash = ops_of_one[20]->hash, .id = ops_of_one[20]->id, .seq = 21, .n = 20};
-    assert_ok(head_put(txn, author.ix, &head));
-    assert_ok(txn_commit(txn));
-    store_close(store);
-    struct seen seen = check(dir, &totals);
-    (void)find(&seen, 21, "stale_head");
-}
-
-/* Bytes and indexes agree, but the author never signed it. */
-static void a_forged_head_is_named(void **state)
-{
-    (void)state;
-    const char *dir = filled_store();
-    struct verify_totals totals;
-    struct store *store;
-    struct author author;
-    struct test_author one = author_of(1);
-    struct draft draft = {.sign = SIGN_GARBAGE};
-    struct segment_op forged = {.payload_state = PAYLOAD_FULL};
-    const struct made *op = make_next(&one, ops_of_one[OPS - 1], &draft);
-    assert_ok(op_decode(op->raw, &forged.op));
-    forged.hash = op->hash;
-    assert_ok(store_open(dir, STORE_WRITE, &store));
-    struct txn *txn = begin_write(store);
-    assert_ok(author_find(txn, &one.key, &author));
-    assert_ok(chain_extend(txn, &author, &forged, 1, NULL));
-    assert_ok(txn_commit(txn));
-    store_close(store);
-    struct seen seen = check(dir, &totals);
-    const struct damage *damage = find(&seen, 2 * OPS + 1, "bad_signature");
-    assert_true(damage->has_hash);
-    assert_memory_equal(damage->hash.b, op->hash.b, sizeof(op->hash.b));
-}
-
-static void rows_that_belong_to_no_op_are_noticed(void **state)
-{
-    (void)state;
-    const char *dir = filled_store();
-    struct verify_totals totals;
-    struct raw raw = raw_open(dir);
-    uint8_t key[32] = {1};
-    uint8_t row[10] = {0};
-    MDB_val k = {.mv_size = sizeof(key), .mv_data = key};
-    MDB_val v = {.mv_size = sizeof(row), .mv_data = row};
-    assert_int_equal(mdb_put(raw.txn, raw_db(&raw, "order"), &k, &v, 0), 0);
-    raw_close(&raw);
-    struct seen seen = check(dir, &totals);
-    (void)find(&seen, 2 * OPS + 1, "bad_index");
-}
+#define VERIFY_TEST(name) cmocka_unit_test_setup_teardown(name, setup, support_teardown)
 
 int main(void)
 {
-    support_init();
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_teardown(a_sound_store_is_clean, support_teardown),
-        cmocka_unit_test_teardown(an_empty_store_is_clean, support_teardown),
-        cmocka_unit_test_teardown(every_kind_of_damage_is_named, support_teardown),
-        cmocka_unit_test_teardown(it_goes_on_after_the_first, support_teardown),
-        cmocka_unit_test_teardown(a_head_that_is_none_is_named, support_teardown),
-        cmocka_unit_test_teardown(a_forged_head_is_named, support_teardown),
-        cmocka_unit_test_teardown(rows_that_belong_to_no_op_are_noticed, support_teardown),
+        VERIFY_TEST(all_damage_is_named),
+        VERIFY_TEST(every_flipped_bit_is_found),
+        VERIFY_TEST(progress_is_told),
     };
+    support_init();
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
