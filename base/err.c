@@ -1,5 +1,30 @@
 #include "base/err.h"
 
+#include <errno.h>
+
+int err_from_errno(int code)
+{
+    switch (code) {
+    case 0:
+        return 0;
+    case ENOSPC:
+    case EDQUOT:
+    case EFBIG:
+        return ERR_DISK_FULL;
+    case EACCES:
+    case EPERM:
+    case EROFS:
+        return ERR_READ_ONLY;
+    case EEXIST:
+    case ENOTEMPTY:
+        return ERR_EXISTS;
+    case ENOMEM:
+        return ERR_NO_MEMORY;
+    default:
+        return ERR_IO;
+    }
+}
+
 const char *err_code(int err)
 {
     switch (err) {

@@ -72,6 +72,9 @@ static inline bool err_is_refusal(int err)
     return err <= ERR_MALFORMED && err >= ERR_LIMIT;
 }
 
+/* The error of an errno that a system call set; 0 for 0, ERR_IO for what has no name here. */
+int err_from_errno(int code);
+
 /* The short code, "ok" for 0 and "unknown" for a number not in the table. */
 const char *err_code(int err);
 

@@ -30,23 +30,6 @@ struct raw_db {
     uint8_t *log;
 };
 
-static int from_lmdb(int code)
-{
-    switch (code) {
-    case 0:
-        return 0;
-    case ENOSPC:
-        return ERR_DISK_FULL;
-    case ENOMEM:
-        return ERR_NO_MEMORY;
-    case EACCES:
-    case EROFS:
-        return ERR_READ_ONLY;
-    default:
-        return ERR_IO;
-    }
-}
-
 static int put(struct raw_db *db, MDB_txn *txn, int to, void *key, size_t key_len, void *value,
                size_t value_len)
 {
@@ -184,13 +167,13 @@ int raw_db_ready(struct run *run)
     db->log = calloc(1, db->log_len);
     int rv = db->log == NULL ? ERR_NO_MEMORY : folder_make(run->options->dir, FOLDER, &db->path);
     if (rv == 0) {
-        rv = from_lmdb(open_env(db, run->ops));
+        rv = err_from_errno(open_env(db, run->ops));
     }
     if (rv == 0) {
-        rv = from_lmdb(open_dbs(db));
+        rv = err_from_errno(open_dbs(db));
     }
     if (rv == 0) {
-        rv = from_lmdb(fill(db, run->ops));
+        rv = err_from_errno(fill(db, run->ops));
     }
     if (rv != 0) {
         raw_db_close(db);
@@ -225,7 +208,7 @@ int raw_db_commits(struct raw_db *db, double seconds, double *per_s)
         spent = seconds_now() - start;
     }
     *per_s = (double)done / spent;
-    return from_lmdb(rv);
+    return err_from_errno(rv);
 }
 
 /* The sum keeps the reads from being optimised away. */
@@ -247,7 +230,7 @@ int raw_db_gets(struct raw_db *db, double seconds, double *per_s)
     MDB_txn *txn;
     int rv = mdb_txn_begin(db->env, NULL, MDB_RDONLY, &txn);
     if (rv != 0) {
-        return from_lmdb(rv);
+        return err_from_errno(rv);
     }
     double start = seconds_now();
     double spent = 0;
@@ -263,5 +246,5 @@ int raw_db_gets(struct raw_db *db, double seconds, double *per_s)
     mdb_txn_abort(txn);
     assert(sum == 0); /* All rows are zeros. */
     *per_s = (double)done / spent;
-    return from_lmdb(rv);
+    return err_from_errno(rv);
 }

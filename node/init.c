@@ -78,7 +78,7 @@ static int make_parents(struct call *call, char *path)
 {
     for (char *slash = strchr(path + 1, '/'); slash != NULL; slash = strchr(slash + 1, '/')) {
         *slash = 0;
-        int rv = mkdir(path, 0700) == 0 || errno == EEXIST ? 0 : file_error(errno);
+        int rv = mkdir(path, 0700) == 0 || errno == EEXIST ? 0 : err_from_errno(errno);
         if (rv != 0) {
             rv = fail_path(call, rv, "The folder cannot be made:", path);
         }
@@ -118,7 +118,7 @@ static int check_target(struct call *call, const char *path)
     struct stat there;
     struct stat here;
     if (lstat(path, &there) != 0) {
-        return errno == ENOENT ? 0 : fail_path(call, file_error(errno), "Cannot look at", path);
+        return errno == ENOENT ? 0 : fail_path(call, err_from_errno(errno), "Cannot look at", path);
     }
     if (!S_ISDIR(there.st_mode)) {
         return call_fail(call, ERR_EXISTS,
@@ -155,7 +155,7 @@ static int prepare_path(struct call *call, char out[PATH_MAX])
     char copy[PATH_MAX];
     memcpy(copy, given, len + 1);
     if (realpath(dirname(copy), parent) == NULL) {
-        return fail_path(call, file_error(errno), "There is no way to", given);
+        return fail_path(call, err_from_errno(errno), "There is no way to", given);
     }
     if (snprintf(out, PATH_MAX, "%s/%s", strcmp(parent, "/") == 0 ? "" : parent, basename(given)) >=
         PATH_MAX) {
@@ -167,7 +167,7 @@ static int prepare_path(struct call *call, char out[PATH_MAX])
 static int sync_folder(const char *path)
 {
     int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    int rv = fd >= 0 && fsync(fd) == 0 ? 0 : file_error(errno);
+    int rv = fd >= 0 && fsync(fd) == 0 ? 0 : err_from_errno(errno);
     if (fd >= 0) {
         close(fd);
     }

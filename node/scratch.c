@@ -21,27 +21,6 @@ static int open_count;
 static pthread_t watcher;
 static sigset_t mask_before;
 
-int file_error(int code)
-{
-    switch (code) {
-    case ENOSPC:
-    case EDQUOT:
-    case EFBIG:
-        return ERR_DISK_FULL;
-    case EACCES:
-    case EPERM:
-    case EROFS:
-        return ERR_READ_ONLY;
-    case ENOTEMPTY:
-    case EEXIST:
-        return ERR_EXISTS;
-    case ENOMEM:
-        return ERR_NO_MEMORY;
-    default:
-        return ERR_IO;
-    }
-}
-
 static int remove_one(const char *path, const struct stat *st, int type, struct FTW *at)
 {
     (void)st;
@@ -115,7 +94,7 @@ int scratch_open(struct scratch *scratch, const char *prefix)
         if (mkdtemp(scratch->path) != NULL) {
             open_paths[open_count++] = scratch->path;
         } else {
-            rv = file_error(errno);
+            rv = err_from_errno(errno);
         }
         (void)pthread_mutex_unlock(&lock);
         if (rv != 0 && open_count == 0) {
@@ -142,7 +121,7 @@ static void forget(struct scratch *scratch)
 int scratch_rename(struct scratch *scratch, const char *path)
 {
     (void)pthread_mutex_lock(&lock);
-    int rv = rename(scratch->path, path) == 0 ? 0 : file_error(errno);
+    int rv = rename(scratch->path, path) == 0 ? 0 : err_from_errno(errno);
     int why = errno;
     if (rv == 0) {
         forget(scratch);

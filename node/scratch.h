@@ -25,7 +25,4 @@ void scratch_close(struct scratch *scratch);
  * are only in memory. The caller frees it. ERR_NO_MEMORY. */
 int scratch_prefix(char **out) ERR_MUST_CHECK;
 
-/* errno as one of our errors. */
-int file_error(int code) ERR_MUST_CHECK;
-
 #endif

@@ -29,24 +29,6 @@ static char *file_path(const char *dir, enum key_role role, const char *suffix)
     return asprintf(&path, "%s/%s%s", dir, file_name(role), suffix) < 0 ? NULL : path;
 }
 
-static int from_errno(int code)
-{
-    switch (code) {
-    case ENOSPC:
-    case EDQUOT:
-    case EFBIG:
-        return ERR_DISK_FULL;
-    case EACCES:
-    case EPERM:
-    case EROFS:
-        return ERR_READ_ONLY;
-    case ENOMEM:
-        return ERR_NO_MEMORY;
-    default:
-        return ERR_IO;
-    }
-}
-
 static struct key *key_alloc(void)
 {
     return sodium_malloc(sizeof(struct key));
@@ -103,21 +85,21 @@ static int write_all(int fd, const uint8_t *data, size_t len)
             if (errno == EINTR) {
                 continue;
             }
-            return from_errno(errno);
+            return err_from_errno(errno);
         }
         data += written;
         len -= (size_t)written;
     }
-    return fsync(fd) == 0 ? 0 : from_errno(errno);
+    return fsync(fd) == 0 ? 0 : err_from_errno(errno);
 }
 
 static int sync_dir(const char *dir)
 {
     int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0) {
-        return from_errno(errno);
+        return err_from_errno(errno);
     }
-    int rv = fsync(fd) == 0 ? 0 : from_errno(errno);
+    int rv = fsync(fd) == 0 ? 0 : err_from_errno(errno);
     close(fd);
     return rv;
 }
@@ -126,11 +108,11 @@ static int write_file(const char *path, const uint8_t *data, size_t len)
 {
     int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (fd < 0) {
-        return from_errno(errno);
+        return err_from_errno(errno);
     }
     int rv = write_all(fd, data, len);
     if (close(fd) != 0 && rv == 0) {
-        rv = from_errno(errno);
+        rv = err_from_errno(errno);
     }
     if (rv != 0) {
         unlink(path);
@@ -154,7 +136,7 @@ int key_save(const char *dir, enum key_role role, const struct key *key)
     }
     /* link, unlike rename, never replaces a key that is there. */
     if (link(temporary, path) != 0) {
-        rv = errno == EEXIST ? ERR_EXISTS : from_errno(errno);
+        rv = err_from_errno(errno);
     }
     (void)unlink(temporary);
     if (rv == 0) {

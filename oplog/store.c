@@ -39,16 +39,6 @@ int db_error(int code)
         return ERR_MAP_FULL;
     case ENOENT:
         return ERR_NO_STORE;
-    case ENOMEM:
-        return ERR_NO_MEMORY;
-    case ENOSPC:
-    case EDQUOT:
-    case EFBIG:
-        return ERR_DISK_FULL;
-    case EACCES:
-    case EPERM:
-    case EROFS:
-        return ERR_READ_ONLY;
     case MDB_INVALID:
     case MDB_CORRUPTED:
     case MDB_PAGE_NOTFOUND:
@@ -61,7 +51,7 @@ int db_error(int code)
     case MDB_READERS_FULL:
         return ERR_LIMIT;
     default:
-        return ERR_IO;
+        return err_from_errno(code);
     }
 }
 
