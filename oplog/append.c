@@ -20,7 +20,8 @@
 struct tip {
     struct op_hash prev[LIMIT_PREV];
     uint32_t prev_count;
-    uint64_t seq; /* The greatest of them; 0 at the start of the chain. */
+    uint64_t seq;        /* The greatest of them; 0 at the start of the chain. */
+    struct op_id latest; /* The greatest of their ids. */
 };
 
 static int compare_ids(const void *a, const void *b)
@@ -50,10 +51,19 @@ int append_sort_deps(struct op_id *deps, uint32_t count, uint64_t now_ms)
     return 0;
 }
 
-static void tip_add(struct tip *tip, const struct op_hash *hash, uint64_t seq)
+/* Own heads may be ahead by twice as much as others' ops before they are given up: what follows
+ * the last op that others may make must not count as ahead itself. */
+static bool own_is_ahead(const struct op_id *id, uint64_t now_ms)
+{
+    return clock_is_ahead(id, now_ms + LIMIT_SKEW_MS);
+}
+
+static void tip_add(struct tip *tip, const struct op_hash *hash, const struct op_id *id,
+                    uint64_t seq)
 {
     tip->prev[tip->prev_count++] = *hash;
     tip->seq = seq > tip->seq ? seq : tip->seq;
+    tip->latest = op_id_compare(id, &tip->latest) > 0 ? *id : tip->latest;
 }
 
 /* From a head that is dated ahead, go back to the last op that is not. */
@@ -66,9 +76,9 @@ static int tip_before_ahead(struct txn *txn, uint32_t ix, uint64_t n, uint64_t n
         if (rv != 0) {
             return rv;
         }
-        if (!clock_is_ahead(&row.op.id, now_ms)) {
+        if (!own_is_ahead(&row.op.id, now_ms)) {
             struct op_hash hash = op_hash(&row.op);
-            tip_add(tip, &hash, row.op.seq);
+            tip_add(tip, &hash, &row.op.id, row.op.seq);
             return 0;
         }
         if (row.op.prev_count == 0) {
@@ -93,8 +103,8 @@ static int tip_find(struct txn *txn, uint32_t ix, uint64_t now_ms, bool abandons
     }
     uint32_t seen = count < HEADS_SEEN ? count : HEADS_SEEN;
     for (uint32_t i = 0; i < seen && tip->prev_count < LIMIT_PREV; i++) {
-        if (!clock_is_ahead(&heads[i].id, now_ms)) {
-            tip_add(tip, &heads[i].hash, heads[i].seq);
+        if (!own_is_ahead(&heads[i].id, now_ms)) {
+            tip_add(tip, &heads[i].hash, &heads[i].id, heads[i].seq);
         }
     }
     if (tip->prev_count == 0 && seen > 0) {
@@ -136,6 +146,7 @@ struct making {
 static int make_op(struct making *making, const struct append_item *item, struct tip *tip,
                    bool sign, struct segment_op *out)
 {
+    hlc_receive(&making->clock, &tip->latest);
     for (uint32_t i = 0; i < item->dep_count; i++) {
         hlc_receive(&making->clock, &item->deps[i]);
     }
@@ -166,7 +177,7 @@ static int make_op(struct making *making, const struct append_item *item, struct
     out->hash = op_hash(&out->op);
     out->payload_state = PAYLOAD_FULL;
     out->payload_broken = false; /* payload_encode has made it. */
-    *tip = (struct tip){.prev_count = 1, .seq = draft.seq};
+    *tip = (struct tip){.prev_count = 1, .seq = draft.seq, .latest = draft.id};
     tip->prev[0] = out->hash;
     return 0;
 }

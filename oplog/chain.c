@@ -15,26 +15,43 @@
 
 /* Admission --------------------------------------------------------------------------- */
 
-/* A first op must be a DelegateUcan that names its author's key; the key must be a point of
- * the right group (others would let several authors share signatures). */
+/* Do these fields admit the author? They name its key, its token and an array of proofs. */
+static bool fields_admit(const struct value *fields, const struct op_author *author)
+{
+    struct bytes key;
+    struct bytes token;
+    const struct value *proofs = value_get(fields, "proofs");
+    if (!value_get_bytes(fields, "key", &key) || !value_get_bytes(fields, "token", &token) ||
+        proofs == NULL || proofs->type != VALUE_ARRAY) {
+        return false;
+    }
+    for (uint32_t i = 0; i < proofs->count; i++) {
+        if (proofs->items[i].type != VALUE_BYTES) {
+            return false;
+        }
+    }
+    return bytes_equal(key, bytes_of(author->b, sizeof(author->b)));
+}
+
+/* A first op must be a DelegateUcan for its author; the author's key must be a point of the
+ * right group (others would let several authors share signatures). */
 static int check_admission(const struct segment *segment)
 {
     const struct op *op = &segment->ops[0].op;
-    if (op->kind != KIND_DelegateUcan || crypto_core_ed25519_is_valid_point(segment->author.b) != 1) {
+    if (op->kind != KIND_DelegateUcan ||
+        crypto_core_ed25519_is_valid_point(segment->author.b) != 1) {
         return ERR_UNKNOWN_AUTHOR;
     }
     struct arena arena;
     struct value fields;
-    struct bytes key;
     arena_init(&arena, LIMIT_TREE_BYTES);
     int rv = payload_fields(&arena, op->payload, &fields);
-    bool names_key = rv == 0 && value_get_bytes(&fields, "key", &key) &&
-                     bytes_equal(key, bytes_of(segment->author.b, sizeof(segment->author.b)));
+    bool admitted = rv == 0 && fields_admit(&fields, &segment->author);
     arena_free(&arena);
     if (rv == ERR_NO_MEMORY) {
         return rv;
     }
-    return names_key ? 0 : ERR_UNKNOWN_AUTHOR;
+    return admitted ? 0 : ERR_UNKNOWN_AUTHOR;
 }
 
 /* Fitting ----------------------------------------------------------------------------- */
@@ -46,31 +63,34 @@ struct fit {
     uint32_t duplicate; /* Ops at the beginning that are here. */
 };
 
-/* Is this op of the author in the log? Most are new and follow a head, which is quickly seen. */
-static int is_here(struct txn *txn, uint32_t ix, const struct segment_op *offered, bool *out)
+/* The row of an op that is offered, if it is in the log. The order knows half of its hash. */
+static int find_offered(struct txn *txn, uint32_t ix, const struct segment_op *offered,
+                        struct row *out)
 {
-    struct head head;
-    uint64_t n;
-    int rv = ERR_UNKNOWN_ID;
-    *out = false;
-    if (offered->op.prev_count > 0) {
-        rv = head_get(txn, ix, op_prev(&offered->op, 0), &head);
+    struct place place;
+    int rv = order_get(txn, &offered->op.id, &offered->hash, &place);
+    if (rv == 0) {
+        rv = log_row(txn, place.n, out);
+        if (rv == ERR_UNKNOWN_ID) {
+            return ERR_CORRUPT;
+        }
     }
-    if (rv == ERR_UNKNOWN_ID) {
-        rv = run_find(txn, ix, offered->op.seq, &offered->hash, &n);
-        *out = rv == 0;
+    if (rv != 0) {
+        return rv;
     }
-    return rv == ERR_UNKNOWN_ID ? 0 : rv;
+    struct op_hash hash = op_hash(&out->op);
+    bool same = out->author_ix == ix && op_hash_equal(&hash, &offered->hash);
+    return same ? 0 : ERR_UNKNOWN_ID;
 }
 
 /* An op has those before it, so the ops that are here begin the segment. */
 static int count_duplicates(struct txn *txn, const struct segment *segment, struct fit *fit)
 {
     while (fit->duplicate < segment->count) {
-        bool here;
-        int rv = is_here(txn, fit->author.ix, &segment->ops[fit->duplicate], &here);
-        if (rv != 0 || !here) {
-            return rv;
+        struct row row;
+        int rv = find_offered(txn, fit->author.ix, &segment->ops[fit->duplicate], &row);
+        if (rv != 0) {
+            return rv == ERR_UNKNOWN_ID ? 0 : rv;
         }
         fit->duplicate++;
     }
@@ -245,26 +265,53 @@ int chain_extend(struct txn *txn, struct author *author, const struct segment_op
     return rv;
 }
 
-/* An op that is here without all of its payload, offered with more of it. */
+/* The op as it is here, with the sections of the payload that only the offered one has. */
+static int merge_payload(const struct row *row, const struct op *offered, struct buf *out,
+                         enum payload_state *state)
+{
+    struct op merged;
+    buf_put(out, row->op.raw.data, row->op.raw.len - row->op.payload.len);
+    int rv = payload_merge(row->op.payload, offered->payload, out);
+    if (rv == 0) {
+        rv = op_decode(buf_bytes(out), &merged);
+    }
+    return rv != 0 ? rv : op_check_payload(&merged, state);
+}
+
+/* An op that is here without all of its payload, offered with some of what is missing. */
+static int complete_payload(struct txn *txn, const struct segment_op *offered, struct row *row)
+{
+    struct buf merged;
+    struct bytes raw = offered->op.raw;
+    enum payload_state state = offered->payload_state;
+    int rv = 0;
+    buf_init(&merged, LIMIT_OP);
+    if (state == PAYLOAD_REDACTED && row->payload_state == PAYLOAD_REDACTED) {
+        rv = merge_payload(row, &offered->op, &merged, &state);
+        raw = buf_bytes(&merged);
+    }
+    if (rv == 0 && !bytes_equal(raw, row->op.raw)) {
+        rv = log_replace(txn, row, raw, state);
+        if (rv == 0) {
+            rv = standing_review(txn, row->n);
+        }
+    }
+    buf_free(&merged);
+    return rv;
+}
+
 static int complete_payloads(struct txn *txn, const struct segment *segment,
                              const struct fit *fit)
 {
     for (uint32_t i = 0; i < fit->duplicate; i++) {
         const struct segment_op *offered = &segment->ops[i];
         struct row row;
-        uint64_t n;
         if (offered->payload_state == PAYLOAD_ABSENT) {
             continue;
         }
-        int rv = run_find(txn, fit->author.ix, offered->op.seq, &offered->hash, &n);
-        if (rv == 0) {
-            rv = log_row(txn, n, &row);
-        }
-        if (rv == 0 && offered->payload_state > row.payload_state) {
-            rv = log_replace(txn, &row, offered->op.raw, offered->payload_state);
-            if (rv == 0) {
-                rv = standing_review(txn, n);
-            }
+        int rv = find_offered(txn, fit->author.ix, offered, &row);
+        if (rv == 0 && row.payload_state != PAYLOAD_FULL) {
+            rv = complete_payload(txn, offered, &row);
         }
         if (rv != 0) {
             return rv;
@@ -281,6 +328,14 @@ static struct parked_key parked_key(const struct segment_op *last)
     memcpy(key.b, last->op.id.b, 16);
     memcpy(key.b + 16, last->hash.b, 16);
     return key;
+}
+
+/* Is a segment with this end parked already? */
+static bool is_parked(struct txn *txn, const struct segment_op *last)
+{
+    struct parked_key key = parked_key(last);
+    struct bytes kept;
+    return db_get(txn, DB_parked, bytes_of(key.b, sizeof(key.b)), &kept) == 0;
 }
 
 /* How many ops from the first new one on can be taken now: up to the last that is not ahead
@@ -347,8 +402,9 @@ int chain_accept(struct txn *txn, struct segment *segment, uint64_t now_ms,
         }
     }
     uint32_t take = fresh;
-    if (fresh > 0 && clock_is_ahead(&segment->ops[segment->count - 1].op.id, now_ms)) {
-        take = takeable(txn, segment, fit.duplicate, now_ms);
+    const struct segment_op *last = &segment->ops[segment->count - 1];
+    if (fresh > 0 && clock_is_ahead(&last->op.id, now_ms)) {
+        take = is_parked(txn, last) ? 0 : takeable(txn, segment, fit.duplicate, now_ms);
         if (take == 0 && !fit.author_known) {
             return ERR_LIMIT; /* Nobody parks before being admitted. */
         }

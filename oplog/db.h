@@ -3,6 +3,8 @@
 #define OPLOG_DB_H
 
 #include <lmdb.h>
+#include <pthread.h>
+#include <stdatomic.h>
 
 #include "oplog/store.h"
 
@@ -30,10 +32,14 @@ struct store {
     char *dir;
     MDB_env *env;
     MDB_dbi dbi[DB_COUNT];
+    /* Held shared by every open transaction, alone while the map is given another size: LMDB
+     * takes the old one away under all that read. */
+    pthread_rwlock_t map_lock;
     int lock_fd; /* -1 for a reader. */
     bool writable;
+    bool grows;    /* The map may grow: not while a store is made. */
     bool map_full; /* Grow the map before the next write. */
-    bool failed;   /* A commit failed, or the map is gone: nothing more until reopened. */
+    atomic_bool failed; /* A commit failed, or the map is gone: nothing more until reopened. */
     struct mesh_id mesh;
     const struct store_hooks *hooks;
 };

@@ -216,7 +216,8 @@ static int advance(struct ingest *ingest, uint64_t now_ms)
     pool_begin(ingest->pool, decode_or_verify, ingest,
                ingest->filling->count + ingest->verifying->count);
     int rv = write_batch(ingest, ingest->writing, now_ms);
-    if (rv == 0 && (ingest->txn_ops + BATCH_OPS + LIMIT_SEGMENT_OPS > LIMIT_TXN_OPS ||
+    if (rv == 0 && (ingest->outcomes.len > LIMIT_TXN_OPS * sizeof(struct outcome) ||
+                    ingest->txn_ops + BATCH_OPS + LIMIT_SEGMENT_OPS > LIMIT_TXN_OPS ||
                     ingest->txn_bytes + BATCH_BYTES + LIMIT_SEGMENT_BYTES > LIMIT_TXN_BYTES)) {
         rv = commit(ingest);
         if (rv == 0) {

@@ -64,7 +64,12 @@ int log_count(struct txn *txn, uint64_t *out)
         if (rv == 0 && key.len != 8) {
             return ERR_CORRUPT;
         }
+        uint64_t rows;
         txn->next_n = rv == 0 ? be_get(key.data, 8) + 1 : 0;
+        rv = db_count(txn, DB_log, &rows);
+        if (rv != 0 || rows != txn->next_n) { /* There are no gaps. */
+            return rv != 0 ? rv : ERR_CORRUPT;
+        }
         txn->next_n_known = true;
     }
     *out = txn->next_n;

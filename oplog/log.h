@@ -22,7 +22,7 @@ struct row {
 struct place {
     uint64_t n;
     struct verdict verdict;
-    bool abandoned; /* Kept apart: the verdict may tell of something graver. */
+    bool abandoned; /* An earlier Abandon of its author is not above it. Voids all but control ops. */
 };
 
 struct author {

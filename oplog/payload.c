@@ -231,6 +231,43 @@ int payload_stub_digest(struct bytes stub, struct op_hash *out)
     return withheld ? 0 : ERR_MALFORMED;
 }
 
+/* Take one section, or the hash in its place. */
+static int take_section(struct cursor *in, struct bytes *out, bool *withheld)
+{
+    struct op_hash hash;
+    struct cursor peek = *in;
+    const uint8_t *start = in->at;
+    *withheld = take_withheld(&peek, &hash);
+    int rv = mp_skip(in);
+    *out = bytes_of(start, (size_t)(in->at - start));
+    return rv;
+}
+
+int payload_merge(struct bytes a, struct bytes b, struct buf *out)
+{
+    size_t count = sections_announced(a);
+    if (count == 0 || count != sections_announced(b)) {
+        return ERR_BAD_DIGEST;
+    }
+    struct cursor in_a = cursor_over(a);
+    struct cursor in_b = cursor_over(b);
+    buf_put_byte(out, *in_a.at++);
+    in_b.at++;
+    for (size_t i = 0; i < count; i++) {
+        struct bytes from_a;
+        struct bytes from_b;
+        bool withheld_a;
+        bool withheld_b;
+        if (take_section(&in_a, &from_a, &withheld_a) != 0 ||
+            take_section(&in_b, &from_b, &withheld_b) != 0) {
+            return ERR_BAD_DIGEST;
+        }
+        struct bytes chosen = withheld_a ? from_b : from_a;
+        buf_put(out, chosen.data, chosen.len);
+    }
+    return buf_error(out);
+}
+
 /* A section is a map whose first key is "" with 16 bytes, and whose other keys are allowed
  * and belong to it. Canonical already, so the keys ascend and are texts. */
 static int check_section(struct cursor *in, size_t section)

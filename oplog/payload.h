@@ -37,6 +37,10 @@ struct op_hash payload_digest(struct bytes payload);
  * wrong. */
 int payload_stub_digest(struct bytes stub, struct op_hash *out) ERR_MUST_CHECK;
 
+/* Append to out a payload with every section that one of two redactions of it has. Both fit
+ * the same digest. ERR_BAD_DIGEST if they do not have equally many sections. */
+int payload_merge(struct bytes a, struct bytes b, struct buf *out) ERR_MUST_CHECK;
+
 /* Is this full payload canonical and shaped as above? Errors as of mp_check, and
  * ERR_BAD_PAYLOAD for a wrong shape. Allocates nothing. */
 int payload_check(struct bytes payload) ERR_MUST_CHECK;

@@ -31,7 +31,7 @@ int run_read(struct bytes key, struct bytes value, struct log_run *out)
     memcpy(out->hash_part, key.data + 12, sizeof(out->hash_part));
     out->n = be_get(value.data, 8);
     out->count = (uint32_t)be_get(value.data + 8, 2);
-    return 0;
+    return out->count >= 1 && out->count <= LIMIT_SEGMENT_OPS ? 0 : ERR_CORRUPT;
 }
 
 /* A walk downwards through one author's runs. */
@@ -147,12 +147,12 @@ static int search_run(struct txn *txn, const struct log_run *run, const struct o
     }
     for (uint32_t i = 1; i < run->count; i++) {
         int rv = log_row(txn, run->n + i, &row);
-        if (rv != 0) {
-            return rv == ERR_UNKNOWN_ID ? ERR_CORRUPT : rv;
+        if (rv != 0 || row.author_ix != run->author_ix || row.op.prev_count != 1) {
+            return rv == 0 || rv == ERR_UNKNOWN_ID ? ERR_CORRUPT : rv;
         }
         if (op_hash_equal(op_prev(&row.op, 0), hash)) {
             *n = run->n + i - 1;
-            return 0;
+            return check_hash(txn, *n, hash);
         }
     }
     *n = run->n + run->count - 1;

@@ -90,16 +90,14 @@ static int trail_add_prevs(struct txn *txn, struct trail *trail, const struct ro
 }
 
 /* Does this op on the way back settle that the walk began below the abandonment? It does when
- * it is the Abandon itself, and when it is a later op that is not abandoned: such an op
- * descends from it (invariant 14), which keeps the way short. Control ops are never
- * abandoned, so they tell nothing. */
+ * it is the Abandon itself, and when it is a later op that is not marked: such an op descends
+ * from it (invariant 14), which keeps the way short. */
 static int settles(struct txn *txn, const struct row *row, const struct abandon *abandon,
                    bool *out)
 {
     struct op_hash hash = op_hash(&row->op);
     *out = op_hash_equal(&hash, &abandon->hash);
-    if (*out || kind_is_control(row->op.kind) ||
-        op_id_compare(&row->op.id, &abandon->id) <= 0) {
+    if (*out || op_id_compare(&row->op.id, &abandon->id) <= 0) {
         return 0;
     }
     struct place place;
@@ -136,57 +134,174 @@ static void abandon_key(uint8_t key[ABANDON_KEY], uint32_t ix, const struct op_i
     memcpy(key + 20, hash->b, sizeof(hash->b));
 }
 
-/* Is there an Abandon of the same author with a smaller id that row does not descend from? */
-static int is_abandoned(struct txn *txn, const struct row *row, bool *out)
+/* The author's first Abandon at or after a key of the database, and before an id. */
+static int next_abandon(struct txn *txn, uint32_t author_ix, const uint8_t from[ABANDON_KEY],
+                        const struct op_id *before, struct abandon *out)
 {
-    *out = false;
-    uint64_t count;
-    int rv = db_count(txn, DB_abandons, &count);
-    if (rv != 0 || count == 0 || kind_is_control(row->op.kind)) {
-        return rv;
-    }
     MDB_cursor *cursor;
-    rv = db_cursor(txn, DB_abandons, &cursor);
+    struct bytes key;
+    struct bytes value;
+    int rv = db_cursor(txn, DB_abandons, &cursor);
+    if (rv == 0) {
+        rv = db_seek(cursor, bytes_of(from, ABANDON_KEY), &key, &value);
+    }
     if (rv != 0) {
         return rv;
     }
-    uint8_t from[ABANDON_KEY] = {0};
-    be_put(from, 4, row->author_ix);
-    struct bytes key;
-    struct bytes value;
-    rv = db_seek(cursor, bytes_of(from, sizeof(from)), &key, &value);
-    while (rv == 0 && !*out && key.len == ABANDON_KEY && value.len == 8 &&
-           be_get(key.data, 4) == row->author_ix &&
-           memcmp(key.data + 4, row->op.id.b, sizeof(row->op.id.b)) < 0) {
-        struct abandon abandon = {.seq = be_get(value.data, 8)};
-        memcpy(abandon.id.b, key.data + 4, sizeof(abandon.id.b));
-        memcpy(abandon.hash.b, key.data + 20, sizeof(abandon.hash.b));
-        bool below = false;
-        rv = descends(txn, row, &abandon, &below);
-        if (rv != 0) {
-            return rv;
-        }
-        *out = !below;
-        rv = db_step(cursor, MDB_NEXT, &key, &value);
+    if (key.len != ABANDON_KEY || value.len != 8) {
+        return ERR_CORRUPT;
     }
-    return rv == ERR_UNKNOWN_ID ? 0 : rv;
+    memcpy(out->id.b, key.data + 4, sizeof(out->id.b));
+    memcpy(out->hash.b, key.data + 20, sizeof(out->hash.b));
+    out->seq = be_get(value.data, 8);
+    bool within = be_get(key.data, 4) == author_ix && op_id_compare(&out->id, before) < 0;
+    return within ? 0 : ERR_UNKNOWN_ID;
 }
 
-/* The author's ops with greater ids, as arrival numbers of 8 bytes, ascending by id. */
+/* The key after this one. */
+static void key_after(uint8_t key[ABANDON_KEY])
+{
+    for (size_t i = ABANDON_KEY; i > 0 && ++key[i - 1] == 0; i--) {
+    }
+}
+
+/* An op that follows exactly one descends from what that one is or descends from, and from no
+ * Abandon in between. */
+static int is_marked_after(struct txn *txn, const struct row *row, bool *out)
+{
+    uint64_t n;
+    struct row prev;
+    struct place place;
+    struct abandon between;
+    uint8_t from[ABANDON_KEY];
+    struct op_hash hash = *op_prev(&row->op, 0);
+    struct op_hash none = {{0}};
+    int rv = find_prev(txn, row, 0, &n);
+    if (rv == 0) {
+        rv = log_row(txn, n, &prev);
+    }
+    if (rv == 0) {
+        rv = order_get(txn, &prev.op.id, &hash, &place);
+    }
+    if (rv != 0) {
+        return rv == ERR_UNKNOWN_ID ? ERR_CORRUPT : rv;
+    }
+    *out = place.abandoned;
+    abandon_key(from, row->author_ix, &prev.op.id, &none);
+    while (!*out) {
+        rv = next_abandon(txn, row->author_ix, from, &row->op.id, &between);
+        if (rv != 0) {
+            return rv == ERR_UNKNOWN_ID ? 0 : rv;
+        }
+        *out = !op_hash_equal(&between.hash, &hash);
+        abandon_key(from, row->author_ix, &between.id, &between.hash);
+        key_after(from);
+    }
+    return 0;
+}
+
+/* Is there an Abandon of the same author with a smaller id that row does not descend from? */
+static int is_abandoned(struct txn *txn, const struct row *row, bool *out)
+{
+    uint64_t count;
+    *out = false;
+    int rv = db_count(txn, DB_abandons, &count);
+    if (rv != 0 || count == 0) {
+        return rv;
+    }
+    if (row->op.prev_count == 1) {
+        return is_marked_after(txn, row, out);
+    }
+    uint8_t from[ABANDON_KEY] = {0};
+    be_put(from, 4, row->author_ix);
+    while (!*out) {
+        struct abandon abandon;
+        bool below;
+        rv = next_abandon(txn, row->author_ix, from, &row->op.id, &abandon);
+        if (rv == 0) {
+            rv = descends(txn, row, &abandon, &below);
+        }
+        if (rv != 0) {
+            return rv == ERR_UNKNOWN_ID ? 0 : rv;
+        }
+        *out = !below;
+        abandon_key(from, row->author_ix, &abandon.id, &abandon.hash);
+        key_after(from);
+    }
+    return 0;
+}
+
+/* An op that may have to be judged again. */
+struct later {
+    struct op_id id;
+    uint64_t n;
+};
+
+static int compare_later(const void *a, const void *b)
+{
+    const struct later *left = a;
+    const struct later *right = b;
+    return op_id_compare(&left->id, &right->id);
+}
+
+/* Note those ops of a run whose ids are greater. What is not in the order yet will be judged
+ * when it is put there. */
+static int note_later(struct txn *txn, const struct log_run *run, const struct op_id *id,
+                      struct buf *out)
+{
+    for (uint32_t i = 0; i < run->count; i++) {
+        struct row row;
+        struct place place;
+        int rv = log_row(txn, run->n + i, &row);
+        if (rv == 0 && op_id_compare(&row.op.id, id) > 0) {
+            struct op_hash hash = op_hash(&row.op);
+            struct later later = {.id = row.op.id, .n = run->n + i};
+            rv = order_get(txn, &row.op.id, &hash, &place);
+            if (rv == 0) {
+                buf_put(out, &later, sizeof(later));
+            }
+            rv = rv == ERR_UNKNOWN_ID ? 0 : rv;
+        }
+        if (rv != 0) {
+            return rv == ERR_UNKNOWN_ID ? ERR_CORRUPT : rv;
+        }
+    }
+    return buf_error(out);
+}
+
+/* The author's ops with greater ids (struct later), ascending. */
 static int later_ops(struct txn *txn, uint32_t author_ix, const struct op_id *id,
                      struct buf *out)
 {
-    struct walk walk;
-    struct walk_item item;
-    int rv = walk_order(txn, id, &walk);
+    MDB_cursor *cursor;
+    uint8_t from[4];
+    struct bytes key;
+    struct bytes value;
+    struct log_run run;
+    be_put(from, sizeof(from), author_ix);
+    int rv = db_cursor(txn, DB_chains, &cursor);
+    if (rv == 0) {
+        rv = db_seek(cursor, bytes_of(from, sizeof(from)), &key, &value);
+    }
     while (rv == 0) {
-        rv = walk_next(&walk, &item);
-        if (rv == 0 && item.row.author_ix == author_ix) {
-            buf_put_be(out, 8, item.row.n);
+        rv = run_read(key, value, &run);
+        if (rv == 0 && run.author_ix != author_ix) {
+            break;
+        }
+        if (rv == 0) {
+            rv = note_later(txn, &run, id, out);
+        }
+        if (rv == 0) {
+            rv = db_step(cursor, MDB_NEXT, &key, &value);
         }
     }
-    walk_end(&walk);
-    return rv == ERR_UNKNOWN_ID ? buf_error(out) : rv;
+    if (rv == 0 || rv == ERR_UNKNOWN_ID) {
+        rv = buf_error(out);
+    }
+    if (rv == 0 && out->len > 0) {
+        qsort(out->data, out->len / sizeof(struct later), sizeof(struct later), compare_later);
+    }
+    return rv;
 }
 
 /* Remember an Abandon and judge again what it may void, in ascending order, so that what an
@@ -204,8 +319,10 @@ static int enter_abandon(struct txn *txn, const struct row *row, const struct op
     struct buf later;
     buf_init(&later, SIZE_MAX);
     rv = later_ops(txn, row->author_ix, &row->op.id, &later);
-    for (size_t at = 0; rv == 0 && at < later.len; at += 8) {
-        rv = standing_review(txn, be_get(later.data + at, 8));
+    for (size_t at = 0; rv == 0 && at < later.len; at += sizeof(struct later)) {
+        struct later op;
+        memcpy(&op, later.data + at, sizeof(op));
+        rv = standing_review(txn, op.n);
     }
     buf_free(&later);
     return rv;
@@ -323,7 +440,8 @@ static int judge(struct txn *txn, const struct row *row, bool twin, bool broken,
         return rv;
     }
     out->n = row->n;
-    out->verdict = log_verdict(row, out->abandoned, twin, broken, missing);
+    bool voids = out->abandoned && !kind_is_control(row->op.kind);
+    out->verdict = log_verdict(row, voids, twin, broken, missing);
     const struct store_hooks *hooks = txn->store->hooks;
     if (hooks != NULL && hooks->judge != NULL) {
         rv = hooks->judge(hooks->ctx, txn, row, &out->verdict);

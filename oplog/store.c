@@ -18,6 +18,8 @@
 
 #define DATA_FILE "data.mdb"
 #define LOCK_FILE "LOCK"
+#define LMDB_LOCK_FILE "lock.mdb"
+#define LMDB_LOCK_BYTES (192 + 64 * (LIMIT_READERS - 1)) /* What LMDB makes it for so many readers. */
 #define LOCK_POLL_MS 20
 
 static const char *const db_names[DB_COUNT] = {
@@ -46,8 +48,8 @@ int db_error(int code)
     case MDB_PANIC:
     case MDB_BAD_VALSIZE:
     case MDB_INCOMPATIBLE:
+    case MDB_KEYEXIST:
         return ERR_CORRUPT;
-    case MDB_TXN_FULL:
     case MDB_READERS_FULL:
         return ERR_LIMIT;
     default:
@@ -150,9 +152,31 @@ static int lock_writer(const char *dir, unsigned wait_ms, int *fd)
 
 /* Opening ----------------------------------------------------------------------------- */
 
+/* LMDB maps its lock file without taking room for it first: on a full disk that ends in a signal.
+ * So the room is taken here. Where we may not write, LMDB will not either. */
+static int reserve_lock_file(const char *dir)
+{
+    char *path = path_join(dir, LMDB_LOCK_FILE);
+    if (path == NULL) {
+        return ERR_NO_MEMORY;
+    }
+    int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    free(path);
+    if (fd < 0) {
+        return 0;
+    }
+    int code = posix_fallocate(fd, 0, LMDB_LOCK_BYTES);
+    close(fd);
+    return code == ENOSPC || code == EDQUOT || code == EFBIG ? ERR_DISK_FULL : 0;
+}
+
 static int env_open(struct store *store, uint64_t map_bytes)
 {
-    int rv = mdb_env_create(&store->env);
+    int rv = reserve_lock_file(store->dir);
+    if (rv != 0) {
+        return rv;
+    }
+    rv = mdb_env_create(&store->env);
     if (rv != 0) {
         return db_error(rv);
     }
@@ -305,6 +329,17 @@ static int open_databases(struct store *store, unsigned flags)
     return txn_commit(txn);
 }
 
+/* A fact that every store has, with this length. */
+static int meta_get_fixed(struct txn *txn, const char *name, uint8_t *out, size_t len)
+{
+    size_t found = len;
+    int rv = meta_get(txn, name, out, &found);
+    if (rv == ERR_UNKNOWN_ID || rv == ERR_TOO_LARGE || (rv == 0 && found != len)) {
+        return ERR_CORRUPT;
+    }
+    return rv;
+}
+
 static int check_schema(struct store *store)
 {
     struct txn *txn;
@@ -313,17 +348,15 @@ static int check_schema(struct store *store)
         return rv;
     }
     uint8_t schema[4];
-    size_t len = sizeof(schema);
-    rv = meta_get(txn, "schema", schema, &len);
+    rv = meta_get_fixed(txn, "schema", schema, sizeof(schema));
     if (rv == 0 && be_get(schema, sizeof(schema)) > STORE_SCHEMA) {
         rv = ERR_NEWER_SCHEMA;
     }
     if (rv == 0) {
-        len = sizeof(store->mesh.b);
-        rv = meta_get(txn, "mesh", store->mesh.b, &len);
+        rv = meta_get_fixed(txn, "mesh", store->mesh.b, sizeof(store->mesh.b));
     }
     txn_abort(txn);
-    return rv == ERR_UNKNOWN_ID ? ERR_CORRUPT : rv;
+    return rv;
 }
 
 static struct store *store_new(const char *dir, bool writable)
@@ -335,7 +368,8 @@ static struct store *store_new(const char *dir, bool writable)
     store->lock_fd = -1;
     store->writable = writable;
     store->dir = strdup(dir);
-    if (store->dir == NULL) {
+    if (store->dir == NULL || pthread_rwlock_init(&store->map_lock, NULL) != 0) {
+        free(store->dir);
         free(store);
         return NULL;
     }
@@ -353,6 +387,7 @@ void store_close(struct store *store)
     if (store->lock_fd >= 0) {
         close(store->lock_fd);
     }
+    pthread_rwlock_destroy(&store->map_lock);
     free(store->dir);
     free(store);
 }
@@ -393,7 +428,10 @@ int store_create(const char *dir, const struct mesh_id *mesh, uint64_t map_bytes
     }
     rv = lock_writer(dir, LIMIT_WRITER_WAIT_MS, &store->lock_fd);
     if (rv == 0) {
-        rv = env_open(store, map_bytes > 0 ? map_bytes : LIMIT_MAP_START);
+        uint64_t least = MIB(1); /* An empty store fits. */
+        rv = env_open(store, map_bytes == 0      ? LIMIT_MAP_START
+                             : map_bytes < least ? least
+                                                 : map_bytes);
     }
     if (rv == 0) {
         rv = open_databases(store, MDB_CREATE);
@@ -439,6 +477,7 @@ int store_open(const char *dir, enum store_mode mode, struct store **out)
         store_close(store);
         return rv;
     }
+    store->grows = true;
     *out = store;
     return 0;
 }
@@ -470,16 +509,29 @@ void store_set_hooks(struct store *store, const struct store_hooks *hooks)
 
 /* Transactions ------------------------------------------------------------------------ */
 
-static int grow_to(struct store *store, uint64_t map_bytes)
+/* Give the map another size; 0 adopts what another process has given it. No transaction of this
+ * process may be open: the caller holds the map's lock alone. */
+static int resize_map(struct store *store, uint64_t map_bytes)
 {
-    if (map_bytes > LIMIT_MAP_MAX) {
-        return ERR_LIMIT;
-    }
     int rv = mdb_env_set_mapsize(store->env, map_bytes);
     if (rv != 0) { /* LMDB has unmapped already: any further use would crash. */
         store->failed = true;
     }
     return db_error(rv);
+}
+
+/* Where a transaction is open, the map grows another time: there is headroom for that. */
+static int grow_to(struct store *store, uint64_t map_bytes)
+{
+    if (map_bytes > LIMIT_MAP_MAX) {
+        return ERR_LIMIT;
+    }
+    if (pthread_rwlock_trywrlock(&store->map_lock) != 0) {
+        return 0;
+    }
+    int rv = resize_map(store, map_bytes);
+    pthread_rwlock_unlock(&store->map_lock);
+    return rv;
 }
 
 static int grow_if_needed(struct store *store)
@@ -505,22 +557,41 @@ static int grow_if_needed(struct store *store)
     return map == info.me_mapsize ? 0 : grow_to(store, map);
 }
 
+/* Another process has grown the map: wait until nobody reads, then adopt its size. */
+static int adopt_map(struct store *store)
+{
+    pthread_rwlock_wrlock(&store->map_lock);
+    int rv = store->failed ? ERR_IO : resize_map(store, 0);
+    pthread_rwlock_unlock(&store->map_lock);
+    return rv;
+}
+
+/* Begin with the map's lock held shared; it is kept exactly on success. */
+static int begin_locked(struct store *store, unsigned flags, MDB_txn **out)
+{
+    pthread_rwlock_rdlock(&store->map_lock);
+    int rv = store->failed ? EIO : mdb_txn_begin(store->env, NULL, flags, out);
+    if (rv != 0) {
+        pthread_rwlock_unlock(&store->map_lock);
+    }
+    return rv;
+}
+
 static int txn_begin(struct store *store, unsigned flags, struct txn **out)
 {
-    if (store->failed) {
-        return ERR_IO;
-    }
     struct txn *txn = calloc(1, sizeof(*txn));
     if (txn == NULL) {
         return ERR_NO_MEMORY;
     }
     txn->store = store;
-    int rv = mdb_txn_begin(store->env, NULL, flags, &txn->mdb);
-    if (rv == MDB_MAP_RESIZED) { /* Another process has grown the map: adopt its size. */
-        rv = mdb_env_set_mapsize(store->env, 0);
-        if (rv == 0) {
-            rv = mdb_txn_begin(store->env, NULL, flags, &txn->mdb);
+    int rv = begin_locked(store, flags, &txn->mdb);
+    while (rv == MDB_MAP_RESIZED) {
+        int adopted = adopt_map(store);
+        if (adopted != 0) {
+            free(txn);
+            return adopted;
         }
+        rv = begin_locked(store, flags, &txn->mdb);
     }
     if (rv != 0) {
         free(txn);
@@ -538,7 +609,7 @@ int txn_begin_read(struct store *store, struct txn **out)
 int txn_begin_write(struct store *store, struct txn **out)
 {
     assert(store->writable);
-    if (!store->failed) {
+    if (store->grows && !store->failed) {
         int rv = grow_if_needed(store);
         if (rv != 0) {
             return rv;
@@ -580,6 +651,7 @@ int txn_commit(struct txn *txn)
 {
     close_cursors(txn);
     int rv = db_error(mdb_txn_commit(txn->mdb));
+    pthread_rwlock_unlock(&txn->store->map_lock);
     if (rv == ERR_MAP_FULL) {
         txn->store->map_full = true;
     } else if (rv != 0) { /* What reached the disk is unknown: reopen to find out. */
@@ -597,6 +669,7 @@ void txn_abort(struct txn *txn)
     }
     close_cursors(txn);
     mdb_txn_abort(txn->mdb);
+    pthread_rwlock_unlock(&txn->store->map_lock);
     free(txn);
 }
 

@@ -21,7 +21,7 @@ enum store_mode {
 };
 
 /* Make an empty store for a mesh in the folder dir, which must be there. map_bytes is the
- * first size of the memory map, 0 for LIMIT_MAP_START. What was made of a store that could
+ * first size of the memory map (at least 1 MiB), 0 for LIMIT_MAP_START. What was made of a store that could
  * not be finished stays in dir: make it in a folder of its own (node/init.c does).
  *
  *   ERR_EXISTS   there is a store in dir
@@ -48,10 +48,11 @@ const char *store_dir(const struct store *store);
 /* The bytes of the data file, as the file system has it. */
 int store_file_bytes(struct store *store, uint64_t *out) ERR_MUST_CHECK;
 
-/* Begin a transaction. One write transaction at a time, in the thread that began it. Keep
- * read transactions short: a long one keeps freed pages from being used again. Before a
- * write transaction the map grows when LIMIT_MAP_HEADROOM or a tenth of it is not free; no
- * other transaction of this process may be open then. */
+/* Begin a transaction; it ends in the thread that began it. One write transaction at a time.
+ * Keep read transactions short: a long one keeps freed pages from being used again. Before a
+ * write transaction the map grows when LIMIT_MAP_HEADROOM or a tenth of it is not free and no
+ * other transaction of this process is open. A thread that has a transaction open must not
+ * begin another: it might wait for itself when another process has grown the map. */
 int txn_begin_read(struct store *store, struct txn **out) ERR_MUST_CHECK;
 int txn_begin_write(struct store *store, struct txn **out) ERR_MUST_CHECK;
 

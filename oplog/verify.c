@@ -45,10 +45,47 @@ static void fail(struct check *check, int error)
     pthread_mutex_unlock(&check->lock);
 }
 
+/* How many ops have arrived. The last row of the log tells, and where that was lost, the heads do:
+ * the last op that arrived is one. Neither is believed beyond what the databases have rows for. */
+static int arrivals(struct txn *txn, uint64_t *out)
+{
+    MDB_cursor *cursor;
+    struct bytes key = {0};
+    struct bytes value;
+    uint64_t log;
+    uint64_t order;
+    int rv = db_count(txn, DB_log, &log);
+    if (rv == 0) {
+        rv = db_count(txn, DB_order, &order);
+    }
+    if (rv == 0) {
+        rv = db_cursor(txn, DB_log, &cursor);
+    }
+    if (rv != 0) {
+        return rv;
+    }
+    uint64_t most = log > order ? log : order;
+    rv = db_step(cursor, MDB_LAST, &key, &value);
+    uint64_t last = rv == 0 && key.len == 8 ? be_get(key.data, 8) : 0;
+    *out = rv != 0 ? 0 : last < most ? last + 1 : most;
+    if (rv == 0 || rv == ERR_UNKNOWN_ID) {
+        rv = db_cursor(txn, DB_heads, &cursor);
+    }
+    if (rv == 0) {
+        rv = db_step(cursor, MDB_FIRST, &key, &value);
+    }
+    for (; rv == 0; rv = db_step(cursor, MDB_NEXT, &key, &value)) {
+        uint64_t n = value.len == 32 ? be_get(value.data + 24, 8) : 0;
+        *out = n >= *out && n < order ? n + 1 : *out;
+    }
+    return rv == ERR_UNKNOWN_ID ? 0 : rv;
+}
+
 /* One thread's walk through a chunk, with the last op of each of a few authors at hand. */
 struct pass {
     struct check *check;
     struct txn *txn;
+    uint64_t total; /* What has arrived as of this transaction. */
     uint32_t last_ix;
     bool has_last;
     struct op_hash last;
@@ -224,7 +261,7 @@ static void check_head(struct pass *pass, const struct author *author, const str
 {
     struct row row;
     struct place place;
-    if (head->n >= pass->check->total) {
+    if (head->n >= pass->total) {
         struct damage damage = {.n = head->n, .problem = stale_head, .has_author = true,
                                 .author = author->key, .seq = head->seq, .has_id = true,
                                 .id = head->id, .has_hash = true, .hash = head->hash};
@@ -323,7 +360,8 @@ static int check_authors(struct check *check, struct verify_totals *out)
         return rv;
     }
     struct op_author next = {{0}};
-    while ((rv = author_next(pass.txn, &next, &author)) == 0) {
+    rv = arrivals(pass.txn, &pass.total); /* More, where another process writes meanwhile. */
+    while (rv == 0 && (rv = author_next(pass.txn, &next, &author)) == 0) {
         out->authors++;
         ops += author.ops;
         rv = check_author(&pass, &author);
@@ -471,39 +509,14 @@ static int report_damage(struct check *check, const struct verify_report *report
     return rv;
 }
 
-/* The last op that arrived is a head: the heads know it even where the log has lost it. A head
- * beyond all that the order knows is itself damaged. */
-static int count_by_heads(struct txn *txn, uint64_t *out)
-{
-    MDB_cursor *cursor;
-    struct bytes key = {0};
-    struct bytes value;
-    uint64_t order = 0;
-    int rv = db_count(txn, DB_order, &order);
-    if (rv == 0) {
-        rv = db_cursor(txn, DB_heads, &cursor);
-    }
-    if (rv == 0) {
-        rv = db_step(cursor, MDB_FIRST, &key, &value);
-    }
-    for (; rv == 0; rv = db_step(cursor, MDB_NEXT, &key, &value)) {
-        uint64_t n = value.len == 32 ? be_get(value.data + 24, 8) : 0;
-        *out = n >= *out && n < order ? n + 1 : *out;
-    }
-    return rv == ERR_UNKNOWN_ID ? 0 : rv;
-}
-
-static int count_ops(struct store *store, uint64_t *out)
+static int count_ops(struct check *check)
 {
     struct txn *txn;
-    int rv = txn_begin_read(store, &txn);
+    int rv = txn_begin_read(check->store, &txn);
     if (rv != 0) {
         return rv;
     }
-    rv = log_count(txn, out);
-    if (rv == 0) {
-        rv = count_by_heads(txn, out);
-    }
+    rv = arrivals(txn, &check->total);
     txn_abort(txn);
     return rv;
 }
@@ -514,7 +527,7 @@ int verify_store(struct store *store, unsigned threads, const struct verify_repo
     struct check check = {.store = store};
     struct pool *pool = NULL;
     *out = (struct verify_totals){0};
-    int rv = count_ops(store, &check.total);
+    int rv = count_ops(&check);
     if (rv != 0) {
         return rv;
     }
