@@ -390,8 +390,7 @@ void sign_again(const struct test_author *author, struct bytes message, uint8_t 
     crypto_core_ed25519_scalar_reduce(challenge, wide);
     crypto_core_ed25519_scalar_mul(sig + 32, challenge, expanded);
     crypto_core_ed25519_scalar_add(sig + 32, sig + 32, nonce);
-    assert_int_equal(
-        crypto_sign_verify_detached(sig, message.data, message.len, author->key.b), 0);
+    assert_int_equal(crypto_sign_verify_detached(sig, message.data, message.len, author->key.b), 0);
 }
 
 static void put_sig(const struct test_author *author, const struct draft *draft,
@@ -655,8 +654,8 @@ int offer_op(struct store *store, const struct test_author *author, const struct
     return offer(store, segment_of_one(author, op), NOW_MS, NULL);
 }
 
-int offer_ops(struct store *store, const struct test_author *author,
-              const struct made *const *ops, uint32_t count)
+int offer_ops(struct store *store, const struct test_author *author, const struct made *const *ops,
+              uint32_t count)
 {
     return offer(store, segment_of(author, ops, count), NOW_MS, NULL);
 }
@@ -758,8 +757,8 @@ struct bytes store_dump(struct store *store)
 void assert_same_text(struct bytes a, struct bytes b, const char *why)
 {
     if (!bytes_equal(a, b)) {
-        print_error("--- one:\n%.*s--- other:\n%.*s", (int)a.len, (const char *)a.data,
-                    (int)b.len, (const char *)b.data);
+        print_error("--- one:\n%.*s--- other:\n%.*s", (int)a.len, (const char *)a.data, (int)b.len,
+                    (const char *)b.data);
         fail_msg("%s: they differ", why);
     }
 }

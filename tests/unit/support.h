@@ -224,8 +224,8 @@ int offer(struct store *store, struct bytes wire, uint64_t now_ms, struct chain_
 
 /* Offer one op, or several as a segment, at NOW_MS. */
 int offer_op(struct store *store, const struct test_author *author, const struct made *op);
-int offer_ops(struct store *store, const struct test_author *author,
-              const struct made *const *ops, uint32_t count);
+int offer_ops(struct store *store, const struct test_author *author, const struct made *const *ops,
+              uint32_t count);
 
 /* Everything that must be equal in two stores with the same ops, as lines of text: ops and
  * heads per author, the order with verdicts, the frontier. */

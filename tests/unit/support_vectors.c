@@ -282,6 +282,13 @@ static void make_payloads(struct arena *arena, struct value *vectors)
     struct op_hash whole = digest_by_hand(&garbage, 1);
     push_payload(arena, vectors, "no sections at all: the bytes count as one", garbage,
                  garbage.len, &whole, "full", 0);
+    push_payload(arena, vectors, "a section that is no payload by itself: the same", sections[0],
+                 sections[0].len, &one, "full", 0);
+    buf_clear(&out);
+    buf_put_byte(&out, 0x91);
+    buf_put(&out, sections[0].data, sections[0].len);
+    push_payload(arena, vectors, "an array around it gives the same digest, but withholds nothing",
+                 support_copy(buf_bytes(&out)), sections[0].len, &one, NULL, ERR_BAD_DIGEST);
     buf_free(&out);
 }
 
@@ -392,6 +399,106 @@ static void make_ops(struct arena *arena, struct value *vectors)
     struct test_author author = author_of(1);
     make_good_ops(arena, vectors, &author);
     make_bad_ops(arena, vectors, &author);
+}
+
+/* Segments ------------------------------------------------------------------------------- */
+
+static void push_segment(struct arena *arena, struct value *vectors, const char *why,
+                         struct bytes wire, const struct made *const *ops, uint32_t count,
+                         int error)
+{
+    struct value map = vector(arena, why);
+    struct value hashes = value_array();
+    for (uint32_t i = 0; error == 0 && i < count; i++) {
+        value_push(arena, &hashes, HEX(ops[i]->hash));
+    }
+    value_put(arena, &map, "mesh", HEX(test_mesh));
+    value_put(arena, &map, "segment", hex(arena, wire));
+    value_put(arena, &map, "error", code(error));
+    value_put(arena, &map, "hashes", hashes);
+    value_push(arena, vectors, map);
+}
+
+struct segment_case {
+    const char *why;
+    const struct made *ops[4];
+    int error;
+};
+
+static void make_bad_frames(struct arena *arena, struct value *vectors,
+                            const struct test_author *author)
+{
+    static const struct {
+        const char *why;
+        uint64_t count;
+        uint64_t length; /* Of the op; 0: as it is. */
+        int cut;         /* Bytes that are missing at the end. */
+        int error;
+    } cases[] = {
+        {"no ops", 0, 0, 0, ERR_MALFORMED},
+        {"one op announced too many", 2, 0, 0, ERR_TRUNCATED},
+        {"257 ops announced", 257, 0, 0, ERR_TOO_LARGE},
+        {"an op longer than any", 1, LIMIT_OP + 1, 0, ERR_TOO_LARGE},
+        {"a byte too few", 1, 0, 1, ERR_TRUNCATED},
+        {"a byte too many", 1, 0, -1, ERR_TRAILING},
+    };
+    const struct made *first = make_first(author, NOW_MS);
+    struct bytes wire = segment_of_one(author, first);
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        uint8_t *changed = support_alloc(wire.len + 1);
+        memcpy(changed, wire.data, wire.len);
+        be_put(changed + 32, 2, cases[i].count);
+        if (cases[i].length != 0) {
+            be_put(changed + 34, 4, cases[i].length);
+        }
+        size_t len = (size_t)((ptrdiff_t)wire.len - cases[i].cut);
+        push_segment(arena, vectors, cases[i].why, bytes_of(changed, len), NULL, 0,
+                     cases[i].error);
+    }
+    push_segment(arena, vectors, "cut in its frame", bytes_of(wire.data, 33), NULL, 0,
+                 ERR_TRUNCATED);
+}
+
+static void make_segments(struct arena *arena, struct value *vectors)
+{
+    struct test_author author = author_of(1);
+    struct test_author other = author_of(2);
+    const struct made *run[256];
+    make_run(&author, NULL, "g-xg-g", run, 6);
+    const struct made *two[2] = {run[0], run[1]};
+    struct draft seq = {.seq = 9};
+    struct draft still = {.id = &run[3]->id};
+    const struct made *join = make_join(&author, two, 2, NULL);
+    const struct segment_case cases[] = {
+        {"one op", {run[0]}, 0},
+        {"inner signatures: none, garbage", {run[0], run[1], run[2], run[3]}, 0},
+        {"from the middle", {run[2], run[3]}, 0},
+        {"an op without its payload", {run[3], with_payload(run[4], (struct bytes){0}), run[5]}, 0},
+        {"a join begins it", {join, make_next(&author, join, NULL)}, 0},
+        {"it ends without signature", {run[0], run[1]}, ERR_BAD_SIGNATURE},
+        {"it ends with a garbage signature", {run[0], run[1], run[2]}, ERR_BAD_SIGNATURE},
+        {"an op left out", {run[3], run[5]}, ERR_BAD_PREV},
+        {"two ops exchanged", {run[4], run[3], run[5]}, ERR_BAD_PREV},
+        {"a join inside", {run[1], join}, ERR_BAD_PREV},
+        {"a seq that jumps", {run[3], make_next(&author, run[3], &seq)}, ERR_BAD_PREV},
+        {"an id that stands still", {run[3], make_next(&author, run[3], &still)}, ERR_BAD_ID},
+        {"another author's node part", {run[3], make_next(&other, run[3], NULL)}, ERR_BAD_ID},
+        {"another payload", {run[3], with_payload(run[4], payload_of("{\"x\":1}", 9)), run[5]},
+         ERR_BAD_DIGEST},
+    };
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        uint32_t count = 0;
+        while (count < COUNT_OF(cases[i].ops) && cases[i].ops[count] != NULL) {
+            count++;
+        }
+        push_segment(arena, vectors, cases[i].why, segment_of(&author, cases[i].ops, count),
+                     cases[i].ops, count, cases[i].error);
+    }
+    make_bad_frames(arena, vectors, &author);
+    make_run(&author, NULL, "g-", run, 255);
+    run[255] = make_next(&author, run[254], NULL);
+    push_segment(arena, vectors, "256 ops and one signature", segment_of(&author, run, 256), run,
+                 256, 0);
 }
 
 /* Chains --------------------------------------------------------------------------------- */
@@ -684,6 +791,142 @@ static void history_refusals(struct arena *arena, struct value *vectors)
     buf_free(&longer);
 }
 
+static void history_signed_twice(struct arena *arena, struct value *vectors)
+{
+    struct history history;
+    struct test_author one = author_of(1);
+    const struct made *first = make_first(&one, NOW_MS - 100);
+    struct draft again = {.sign = SIGN_AGAIN};
+    const struct made *op = make_next(&one, first, NULL);
+    const struct made *twin = make_next(&one, first, &again);
+    const struct made *after = make_next(&one, twin, NULL);
+    history_begin(&history, arena);
+    deliver(&history, &one, &first, 1, 0, 0);
+    deliver(&history, &one, &op, 1, 0, 0);
+    deliver(&history, &one, &twin, 1, 0, 0);
+    deliver(&history, &one, &after, 1, 0, 0);
+    expect(&history, first, "applied", NULL);
+    expect(&history, op, "void", "twin");
+    expect(&history, twin, "void", "twin");
+    expect(&history, after, "applied", NULL);
+    expect_head(&history, &one, op);
+    expect_head(&history, &one, after);
+    history_end(&history, "one header with two signatures by its author: twins", vectors);
+}
+
+static void history_abandon_twin(struct arena *arena, struct value *vectors)
+{
+    struct history history;
+    struct test_author one = author_of(1);
+    const struct made *first = make_first(&one, NOW_MS - 100);
+    struct draft abandon = {.kind = KIND_Abandon};
+    const struct made *undo = make_next(&one, first, &abandon);
+    const struct made *twin = make_next(&one, first, NULL);
+    struct draft later = {.wall_ms = NOW_MS - 50};
+    const struct made *lost = make_next(&one, twin, &later);
+    const struct made *heads[2] = {undo, lost};
+    const struct made *join = make_join(&one, heads, 2, NULL);
+    history_begin(&history, arena);
+    deliver(&history, &one, &first, 1, 0, 0);
+    deliver(&history, &one, &twin, 1, 0, 0);
+    deliver(&history, &one, &lost, 1, 0, 0);
+    deliver(&history, &one, &undo, 1, 0, 0);
+    deliver(&history, &one, &join, 1, 0, 0);
+    expect(&history, first, "applied", NULL);
+    expect(&history, undo, "void", "twin");
+    expect(&history, twin, "void", "twin");
+    expect(&history, lost, "void", "abandoned");
+    expect(&history, join, "applied", NULL);
+    expect_head(&history, &one, join);
+    history_end(&history, "what follows an Abandon's twin does not descend from it; a join does",
+                vectors);
+}
+
+static void history_uncovered(struct arena *arena, struct value *vectors)
+{
+    struct history history;
+    struct test_author one = author_of(1);
+    const struct made *ops[302];
+    make_run(&one, NULL, "g-", ops, 301);
+    ops[301] = make_next(&one, ops[300], NULL);
+    history_begin(&history, arena);
+    deliver(&history, &one, ops, 1, 0, 0);
+    deliver(&history, &one, ops + 1, 256, ERR_BAD_SIGNATURE, 0);
+    deliver(&history, &one, ops + 302 - 256, 256, ERR_GAP, 0);
+    expect(&history, ops[0], "applied", NULL);
+    expect_head(&history, &one, ops[0]);
+    history_end(&history, "300 unsigned ops before a signature: no segment reaches that far",
+                vectors);
+}
+
+static void history_unsigned_join(struct arena *arena, struct value *vectors)
+{
+    struct history history;
+    struct test_author one = author_of(1);
+    const struct made *first = make_first(&one, NOW_MS - 100);
+    struct draft left = {.sign = SIGN_NONE};
+    struct draft right = {.sign = SIGN_NONE, .wall_ms = NOW_MS - 50};
+    const struct made *ends[2] = {make_next(&one, first, &left), make_next(&one, first, &right)};
+    const struct made *join = make_join(&one, ends, 2, NULL);
+    const struct made *inside[2] = {ends[0], join};
+    const struct made *vouched[2][2] = {{ends[0], make_next(&one, ends[0], NULL)},
+                                        {ends[1], make_next(&one, ends[1], &(struct draft){
+                                                                    .wall_ms = NOW_MS - 40})}};
+    history_begin(&history, arena);
+    deliver(&history, &one, &first, 1, 0, 0);
+    deliver(&history, &one, ends, 1, ERR_BAD_SIGNATURE, 0);
+    deliver(&history, &one, &join, 1, ERR_GAP, 0);
+    deliver(&history, &one, inside, 2, ERR_BAD_PREV, 0);
+    deliver(&history, &one, vouched[0], 2, 0, 0);
+    deliver(&history, &one, vouched[1], 2, 0, 0);
+    deliver(&history, &one, &join, 1, 0, 0);
+    expect(&history, first, "applied", NULL);
+    for (size_t i = 0; i < 2; i++) {
+        expect_applied(&history, vouched[i], 2);
+        expect_head(&history, &one, vouched[i][1]);
+    }
+    expect(&history, join, "applied", NULL);
+    expect_head(&history, &one, join);
+    history_end(&history, "a join of unsigned heads is taken once others vouch for these", vectors);
+}
+
+static void history_late(struct arena *arena, struct value *vectors)
+{
+    struct history history;
+    struct test_author one = author_of(1);
+    struct test_author two = author_of(2);
+    struct bytes full = payload_of("{\"text\":\"x\",\"geo\":1}", 1);
+    const struct made *first = make_first(&one, NOW_MS - 100);
+    const struct made *dep = make_first(&two, NOW_MS - 200);
+    struct draft waits = {.payload = full, .deps = &dep->id, .dep_count = 1};
+    const struct made *op = make_next(&one, first, &waits);
+    struct draft redacted = {.payload = full, .carry = CARRY_THIS,
+                             .carried = payload_redact(full, 2)};
+    const struct made *core = make_next(&one, op, &redacted);
+    redacted.carried = payload_redact(full, 1);
+    const struct made *no_core = make_next(&one, core, &redacted);
+    const struct made *bare = with_payload(op, (struct bytes){0});
+    const struct made *lying = with_payload(op, payload_of("{\"text\":\"y\",\"geo\":1}", 1));
+    history_begin(&history, arena);
+    deliver(&history, &one, &first, 1, 0, 0);
+    deliver(&history, &one, &bare, 1, 0, 0);
+    deliver(&history, &one, &lying, 1, ERR_BAD_DIGEST, 0);
+    deliver(&history, &one, &core, 1, 0, 0);
+    deliver(&history, &one, &no_core, 1, 0, 0);
+    deliver(&history, &two, &dep, 1, 0, 0);
+    deliver(&history, &one, &op, 1, 0, 1);
+    deliver(&history, &one, &bare, 1, 0, 1);
+    expect(&history, first, "applied", NULL);
+    expect(&history, dep, "applied", NULL);
+    expect(&history, op, "applied", NULL);
+    expect(&history, core, "applied", NULL);
+    expect(&history, no_core, "pending", "payload_absent");
+    expect_head(&history, &one, no_core);
+    expect_head(&history, &two, dep);
+    history_end(&history, "a payload and a dependency that come later; redacted payloads with and "
+                          "without their core", vectors);
+}
+
 static void make_chains(struct arena *arena, struct value *vectors)
 {
     history_line(arena, vectors);
@@ -692,6 +935,11 @@ static void make_chains(struct arena *arena, struct value *vectors)
     history_payloads(arena, vectors);
     history_future(arena, vectors);
     history_refusals(arena, vectors);
+    history_signed_twice(arena, vectors);
+    history_abandon_twin(arena, vectors);
+    history_unsigned_join(arena, vectors);
+    history_late(arena, vectors);
+    history_uncovered(arena, vectors);
 }
 
 /* Files ---------------------------------------------------------------------------------- */
@@ -699,6 +947,7 @@ static void make_chains(struct arena *arena, struct value *vectors)
 const struct vector_file vector_files[] = {
     {"ids.json", make_ids},           {"clock.json", make_clock}, {"values.json", make_values},
     {"payloads.json", make_payloads}, {"ops.json", make_ops},     {"chains.json", make_chains},
+    {"segments.json", make_segments},
 };
 const size_t vector_file_count = COUNT_OF(vector_files);
 

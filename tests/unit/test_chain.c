@@ -62,13 +62,13 @@ static void each_offer_gets_its_verdict(void **state)
     struct draft join_seq = {.seq = 4};
     struct draft join_id = {.wall_ms = op_id_wall_ms(&c->id)};
     struct draft join_unsigned = {.sign = SIGN_NONE};
-    struct draft first_again = {.kind = KIND_DelegateUcan, .payload = payload_first(&author),
-                                .wall_ms = NOW_MS - 5};
+    struct draft first_again = {
+        .kind = KIND_DelegateUcan, .payload = payload_first(&author), .wall_ms = NOW_MS - 5};
     struct draft bad_first = {.kind = KIND_DelegateUcan, .wall_ms = NOW_MS - 5};
     struct draft claim_first = {.kind = KIND_CreateClaim, .payload = payload_first(&author)};
     struct draft others_first = {.kind = KIND_DelegateUcan, .payload = payload_first(&stranger)};
-    struct draft empty_first = {.kind = KIND_DelegateUcan, .payload = payload_first(&author),
-                                .carry = CARRY_NOTHING};
+    struct draft empty_first = {
+        .kind = KIND_DelegateUcan, .payload = payload_first(&author), .carry = CARRY_NOTHING};
 
     struct offer_case {
         const char *why;
@@ -85,44 +85,118 @@ static void each_offer_gets_its_verdict(void **state)
         {"overlapping", &author, {c, d, e}, 0, 2, 1, 2},
         {"overlapping by more", &author, {run[2], c, d}, 0, 1, 2, 2},
         {"a third branch", &author, {make_next(&author, f, &late)}, 0, 1, 0, 3},
-        {"a branch after an unsigned op", &author, {make_next(&author, run[2], &late)}, 0, 1, 0,
-         3},
+        {"a branch after an unsigned op", &author, {make_next(&author, run[2], &late)}, 0, 1, 0, 3},
         {"a join of both heads", &author, {make_join(&author, heads, 2, NULL)}, 0, 1, 0, 1},
-        {"a join of what is no head", &author, {make_join(&author, not_heads, 2, NULL)}, 0, 1, 0,
+        {"a join of what is no head",
+         &author,
+         {make_join(&author, not_heads, 2, NULL)},
+         0,
+         1,
+         0,
          3},
         {"another first op", &author, {make(&author, &first_again)}, 0, 1, 0, 3},
         {"one op left out", &author, {e}, ERR_GAP, 0, 0, 2},
-        {"a join with an op that is not here", &author, {make_join(&author, one_lost, 2, NULL)},
-         ERR_GAP, 0, 0, 2},
+        {"a join with an op that is not here",
+         &author,
+         {make_join(&author, one_lost, 2, NULL)},
+         ERR_GAP,
+         0,
+         0,
+         2},
         {"seq too great", &author, {make_next(&author, c, &seq)}, ERR_BAD_PREV, 0, 0, 2},
         {"seq too small", &author, {make_next(&author, c, &small_seq)}, ERR_BAD_PREV, 0, 0, 2},
-        {"seq of a join by its smaller prev", &author, {make_join(&author, heads, 2, &join_seq)},
-         ERR_BAD_PREV, 0, 0, 2},
-        {"an id equal to what it follows", &author, {make_next(&author, c, &same_id)}, ERR_BAD_ID,
-         0, 0, 2},
-        {"an id before what it follows", &author, {make_next(&author, c, &old_id)}, ERR_BAD_ID, 0,
-         0, 2},
-        {"a join not after one of its prevs", &author, {make_join(&author, heads, 2, &join_id)},
-         ERR_BAD_ID, 0, 0, 2},
+        {"seq of a join by its smaller prev",
+         &author,
+         {make_join(&author, heads, 2, &join_seq)},
+         ERR_BAD_PREV,
+         0,
+         0,
+         2},
+        {"an id equal to what it follows",
+         &author,
+         {make_next(&author, c, &same_id)},
+         ERR_BAD_ID,
+         0,
+         0,
+         2},
+        {"an id before what it follows",
+         &author,
+         {make_next(&author, c, &old_id)},
+         ERR_BAD_ID,
+         0,
+         0,
+         2},
+        {"a join not after one of its prevs",
+         &author,
+         {make_join(&author, heads, 2, &join_id)},
+         ERR_BAD_ID,
+         0,
+         0,
+         2},
         {"unsigned", &author, {make_next(&author, c, &unsigned_op)}, ERR_BAD_SIGNATURE, 0, 0, 2},
-        {"a garbage signature", &author, {make_next(&author, c, &garbage)}, ERR_BAD_SIGNATURE, 0,
-         0, 2},
-        {"signed for another mesh", &author, {make_next(&author, c, &elsewhere)},
-         ERR_BAD_SIGNATURE, 0, 0, 2},
-        {"an unsigned join", &author, {make_join(&author, heads, 2, &join_unsigned)},
-         ERR_BAD_SIGNATURE, 0, 0, 2},
-        {"good, then unsigned", &author, {d, make_next(&author, d, &unsigned_op)},
-         ERR_BAD_SIGNATURE, 0, 0, 2},
-        {"a known author's first op without key", &author, {make(&author, &bad_first)},
-         ERR_UNKNOWN_AUTHOR, 0, 0, 2},
-        {"a stranger's later op", &stranger, {make_next(&stranger, c, NULL)}, ERR_UNKNOWN_AUTHOR,
-         0, 0, 2},
-        {"a stranger's first op is a claim", &stranger, {make(&stranger, &claim_first)},
-         ERR_UNKNOWN_AUTHOR, 0, 0, 2},
-        {"a stranger's first op names another's key", &stranger, {make(&stranger, &first_again)},
-         ERR_UNKNOWN_AUTHOR, 0, 0, 2},
-        {"a first op without its payload", &stranger, {make(&stranger, &empty_first)},
-         ERR_UNKNOWN_AUTHOR, 0, 0, 2},
+        {"a garbage signature",
+         &author,
+         {make_next(&author, c, &garbage)},
+         ERR_BAD_SIGNATURE,
+         0,
+         0,
+         2},
+        {"signed for another mesh",
+         &author,
+         {make_next(&author, c, &elsewhere)},
+         ERR_BAD_SIGNATURE,
+         0,
+         0,
+         2},
+        {"an unsigned join",
+         &author,
+         {make_join(&author, heads, 2, &join_unsigned)},
+         ERR_BAD_SIGNATURE,
+         0,
+         0,
+         2},
+        {"good, then unsigned",
+         &author,
+         {d, make_next(&author, d, &unsigned_op)},
+         ERR_BAD_SIGNATURE,
+         0,
+         0,
+         2},
+        {"a known author's first op without key",
+         &author,
+         {make(&author, &bad_first)},
+         ERR_UNKNOWN_AUTHOR,
+         0,
+         0,
+         2},
+        {"a stranger's later op",
+         &stranger,
+         {make_next(&stranger, c, NULL)},
+         ERR_UNKNOWN_AUTHOR,
+         0,
+         0,
+         2},
+        {"a stranger's first op is a claim",
+         &stranger,
+         {make(&stranger, &claim_first)},
+         ERR_UNKNOWN_AUTHOR,
+         0,
+         0,
+         2},
+        {"a stranger's first op names another's key",
+         &stranger,
+         {make(&stranger, &first_again)},
+         ERR_UNKNOWN_AUTHOR,
+         0,
+         0,
+         2},
+        {"a first op without its payload",
+         &stranger,
+         {make(&stranger, &empty_first)},
+         ERR_UNKNOWN_AUTHOR,
+         0,
+         0,
+         2},
         {"a stranger's first op", &stranger, {make(&stranger, &others_first)}, 0, 1, 0, 2},
     };
     struct store *store = store_new_for_test();
@@ -170,8 +244,8 @@ static void a_key_outside_the_group_is_not_admitted(void **state)
     struct store *store = store_new_for_test();
     unsigned passed = 0;
     for (uint16_t i = 0; i < 64; i++) { /* About one in eight verifies. */
-        struct draft draft = {.kind = KIND_DelegateUcan, .counter = i,
-                              .payload = payload_first(&mixed)};
+        struct draft draft = {
+            .kind = KIND_DelegateUcan, .counter = i, .payload = payload_first(&mixed)};
         const struct made *op = make(&mixed, &draft);
         struct op decoded;
         assert_ok(op_decode(op->raw, &decoded));
@@ -207,132 +281,228 @@ struct scene {
 };
 
 /* A name written .name leaves the rest of a row to its usual values. */
-#define FIRST(name_, by_) {.name = name_, "", 1, "applied", KIND_DelegateUcan, .by = by_}
-#define ABANDON(name_, after_, at_) {.name = name_, after_, at_, "applied", KIND_Abandon}
+#define FIRST(name_, by_)                                                                          \
+    {                                                                                              \
+        .name = name_, "", 1, "applied", KIND_DelegateUcan, .by = by_                              \
+    }
+#define ABANDON(name_, after_, at_)                                                                \
+    {                                                                                              \
+        .name = name_, after_, at_, "applied", KIND_Abandon                                        \
+    }
 
 static const struct scene scenes[] = {
     {"a line", {FIRST('f', 0), {.name = 'a', "f", 2, "applied"}, {.name = 'b', "a", 3, "applied"}}},
     {"a fork: both branches count",
-     {FIRST('f', 0), {.name = 'a', "f", 2, "applied"}, {.name = 'b', "f", 3, "applied"},
+     {FIRST('f', 0),
+      {.name = 'a', "f", 2, "applied"},
+      {.name = 'b', "f", 3, "applied"},
       {.name = 'c', "a", 4, "applied"}}},
     {"a join",
-     {FIRST('f', 0), {.name = 'a', "f", 2, "applied"}, {.name = 'b', "f", 3, "applied"},
-      {.name = 'c', "ab", 4, "applied"}, {.name = 'd', "c", 5, "applied"}}},
+     {FIRST('f', 0),
+      {.name = 'a', "f", 2, "applied"},
+      {.name = 'b', "f", 3, "applied"},
+      {.name = 'c', "ab", 4, "applied"},
+      {.name = 'd', "c", 5, "applied"}}},
     {"a join of branches of different length, and of an op with its ancestor",
-     {FIRST('f', 0), {.name = 'a', "f", 2, "applied"}, {.name = 'b', "a", 3, "applied"},
-      {.name = 'c', "f", 4, "applied"}, {.name = 'd', "bcf", 9, "applied"}}},
+     {FIRST('f', 0),
+      {.name = 'a', "f", 2, "applied"},
+      {.name = 'b', "a", 3, "applied"},
+      {.name = 'c', "f", 4, "applied"},
+      {.name = 'd', "bcf", 9, "applied"}}},
     {"two joins of the same branches",
-     {FIRST('f', 0), {.name = 'a', "f", 2, "applied"}, {.name = 'b', "f", 3, "applied"},
-      {.name = 'c', "ab", 4, "applied"}, {.name = 'd', "ab", 5, "applied"}}},
-    {"two first ops", {FIRST('f', 0), {.name = 'g', "", 5, "applied", KIND_DelegateUcan},
-                       {.name = 'a', "f", 6, "applied"}, {.name = 'b', "g", 7, "applied"},
-                       {.name = 'c', "ab", 8, "applied"}}},
+     {FIRST('f', 0),
+      {.name = 'a', "f", 2, "applied"},
+      {.name = 'b', "f", 3, "applied"},
+      {.name = 'c', "ab", 4, "applied"},
+      {.name = 'd', "ab", 5, "applied"}}},
+    {"two first ops",
+     {FIRST('f', 0),
+      {.name = 'g', "", 5, "applied", KIND_DelegateUcan},
+      {.name = 'a', "f", 6, "applied"},
+      {.name = 'b', "g", 7, "applied"},
+      {.name = 'c', "ab", 8, "applied"}}},
 
     {"twins: the same id, another kind",
-     {FIRST('f', 0), {.name = 'a', "f", 2, "void twin"}, {.name = 'b', "f", 2, "void twin", KIND_CreateEntity},
-      {.name = 'c', "a", 3, "applied"}, {.name = 'd', "b", 4, "applied"}}},
+     {FIRST('f', 0),
+      {.name = 'a', "f", 2, "void twin"},
+      {.name = 'b', "f", 2, "void twin", KIND_CreateEntity},
+      {.name = 'c', "a", 3, "applied"},
+      {.name = 'd', "b", 4, "applied"}}},
     {"twins at different places of a chain",
-     {FIRST('f', 0), {.name = 'a', "f", 2, "applied"}, {.name = 'b', "a", 5, "void twin"},
-      {.name = 'c', "f", 5, "void twin"}, {.name = 'd', "bc", 6, "applied"}}},
+     {FIRST('f', 0),
+      {.name = 'a', "f", 2, "applied"},
+      {.name = 'b', "a", 5, "void twin"},
+      {.name = 'c', "f", 5, "void twin"},
+      {.name = 'd', "bc", 6, "applied"}}},
     {"three twins",
-     {FIRST('f', 0), {.name = 'a', "f", 2, "void twin"}, {.name = 'b', "f", 2, "void twin", KIND_CreateEntity},
-      {.name = 'c', "f", 2, "void twin", KIND_CreateArtifact}, {.name = 'd', "abc", 3, "applied"}}},
+     {FIRST('f', 0),
+      {.name = 'a', "f", 2, "void twin"},
+      {.name = 'b', "f", 2, "void twin", KIND_CreateEntity},
+      {.name = 'c', "f", 2, "void twin", KIND_CreateArtifact},
+      {.name = 'd', "abc", 3, "applied"}}},
     {"two signatures of one header, by its author",
-     {FIRST('f', 0), {.name = 'a', "f", 2, "void twin"}, {.name = 'b', "f", 2, "void twin", .sign = SIGN_AGAIN},
-      {.name = 'c', "a", 3, "applied"}, {.name = 'd', "b", 4, "applied"},
+     {FIRST('f', 0),
+      {.name = 'a', "f", 2, "void twin"},
+      {.name = 'b', "f", 2, "void twin", .sign = SIGN_AGAIN},
+      {.name = 'c', "a", 3, "applied"},
+      {.name = 'd', "b", 4, "applied"},
       {.name = 'e', "cd", 5, "applied"}}},
     {"twin first ops",
      {{.name = 'f', "", 1, "void twin", KIND_DelegateUcan},
       {.name = 'g', "", 1, "void twin", KIND_DelegateUcan, .sign = SIGN_AGAIN},
-      {.name = 'a', "f", 2, "applied"}, {.name = 'b', "g", 3, "applied"}}},
+      {.name = 'a', "f", 2, "applied"},
+      {.name = 'b', "g", 3, "applied"}}},
     {"twin control ops",
-     {FIRST('f', 0), {.name = 'a', "f", 2, "void twin", KIND_RevokeUcan},
+     {FIRST('f', 0),
+      {.name = 'a', "f", 2, "void twin", KIND_RevokeUcan},
       {.name = 'b', "f", 2, "void twin", KIND_Erase}}},
 
     {"an Abandon voids what is later and does not descend from it",
-     {FIRST('f', 0), {.name = 'a', "f", 2, "applied"}, {.name = 'x', "a", 50, "void abandoned"},
-      {.name = 'y', "x", 60, "void abandoned"}, ABANDON('A', "a", 3)}},
+     {FIRST('f', 0),
+      {.name = 'a', "f", 2, "applied"},
+      {.name = 'x', "a", 50, "void abandoned"},
+      {.name = 'y', "x", 60, "void abandoned"},
+      ABANDON('A', "a", 3)}},
     {"what descends from it stands",
-     {FIRST('f', 0), {.name = 'x', "f", 50, "void abandoned"}, ABANDON('A', "f", 3),
-      {.name = 'b', "A", 4, "applied"}, {.name = 'c', "b", 60, "applied"}}},
+     {FIRST('f', 0),
+      {.name = 'x', "f", 50, "void abandoned"},
+      ABANDON('A', "f", 3),
+      {.name = 'b', "A", 4, "applied"},
+      {.name = 'c', "b", 60, "applied"}}},
     {"what is earlier stands",
-     {FIRST('f', 0), {.name = 'a', "f", 2, "applied"}, {.name = 'b', "f", 3, "applied"},
+     {FIRST('f', 0),
+      {.name = 'a', "f", 2, "applied"},
+      {.name = 'b', "f", 3, "applied"},
       ABANDON('A', "f", 4)}},
     {"control ops are excepted, what follows them is not",
-     {FIRST('f', 0), {.name = 'x', "f", 50, "void abandoned"}, {.name = 'r', "x", 51, "applied", KIND_RevokeUcan},
-      {.name = 'y', "r", 52, "void abandoned"}, ABANDON('A', "f", 3)}},
+     {FIRST('f', 0),
+      {.name = 'x', "f", 50, "void abandoned"},
+      {.name = 'r', "x", 51, "applied", KIND_RevokeUcan},
+      {.name = 'y', "r", 52, "void abandoned"},
+      ABANDON('A', "f", 3)}},
     {"a kind below 16 that is not known is no control op",
-     {FIRST('f', 0), {.name = 'x', "f", 50, "void abandoned", 15}, {.name = 'y', "f", 51, "void abandoned", 99},
+     {FIRST('f', 0),
+      {.name = 'x', "f", 50, "void abandoned", 15},
+      {.name = 'y', "f", 51, "void abandoned", 99},
       ABANDON('A', "f", 3)}},
     {"several Abandons: all of them count",
-     {FIRST('f', 0), ABANDON('A', "f", 3), {.name = 'b', "A", 20, "void abandoned"},
-      ABANDON('B', "A", 4), {.name = 'c', "B", 30, "applied"}}},
+     {FIRST('f', 0),
+      ABANDON('A', "f", 3),
+      {.name = 'b', "A", 20, "void abandoned"},
+      ABANDON('B', "A", 4),
+      {.name = 'c', "B", 30, "applied"}}},
     {"an Abandon on an abandoned branch counts too",
-     {FIRST('f', 0), {.name = 'x', "f", 50, "void abandoned"}, ABANDON('A', "f", 3),
-      ABANDON('B', "x", 51), {.name = 'c', "A", 60, "void abandoned"}}},
+     {FIRST('f', 0),
+      {.name = 'x', "f", 50, "void abandoned"},
+      ABANDON('A', "f", 3),
+      ABANDON('B', "x", 51),
+      {.name = 'c', "A", 60, "void abandoned"}}},
     {"a join of an abandoned branch descends from the Abandon",
-     {FIRST('f', 0), {.name = 'x', "f", 50, "void abandoned"}, ABANDON('A', "f", 3),
-      {.name = 'j', "xA", 60, "applied"}, {.name = 'k', "j", 61, "applied"}}},
+     {FIRST('f', 0),
+      {.name = 'x', "f", 50, "void abandoned"},
+      ABANDON('A', "f", 3),
+      {.name = 'j', "xA", 60, "applied"},
+      {.name = 'k', "j", 61, "applied"}}},
     {"a join that descends from two Abandons, and one that does not",
-     {FIRST('f', 0), ABANDON('A', "f", 3), ABANDON('B', "f", 4), {.name = 'j', "AB", 5, "applied"},
+     {FIRST('f', 0),
+      ABANDON('A', "f", 3),
+      ABANDON('B', "f", 4),
+      {.name = 'j', "AB", 5, "applied"},
       {.name = 'k', "A", 6, "void abandoned"}}},
     {"twin Abandons count",
-     {FIRST('f', 0), {.name = 'A', "f", 3, "void twin", KIND_Abandon},
+     {FIRST('f', 0),
+      {.name = 'A', "f", 3, "void twin", KIND_Abandon},
       {.name = 'B', "f", 3, "void twin", KIND_Abandon, .sign = SIGN_AGAIN},
-      {.name = 'x', "A", 5, "void abandoned"}, {.name = 'j', "AB", 6, "applied"}}},
+      {.name = 'x', "A", 5, "void abandoned"},
+      {.name = 'j', "AB", 6, "applied"}}},
     {"what follows a twin of an Abandon does not descend from the Abandon",
-     {FIRST('f', 0), {.name = 'A', "f", 3, "void twin", KIND_Abandon}, {.name = 't', "f", 3, "void twin"},
-      {.name = 'x', "t", 5, "void abandoned"}, {.name = 'y', "A", 6, "applied"}}},
+     {FIRST('f', 0),
+      {.name = 'A', "f", 3, "void twin", KIND_Abandon},
+      {.name = 't', "f", 3, "void twin"},
+      {.name = 'x', "t", 5, "void abandoned"},
+      {.name = 'y', "A", 6, "applied"}}},
     {"abandoned is told before twin",
-     {FIRST('f', 0), ABANDON('A', "f", 3), {.name = 'x', "f", 9, "void abandoned"},
-      {.name = 'y', "f", 9, "void abandoned", KIND_CreateEntity}, {.name = 'z', "A", 9, "void twin"}}},
+     {FIRST('f', 0),
+      ABANDON('A', "f", 3),
+      {.name = 'x', "f", 9, "void abandoned"},
+      {.name = 'y', "f", 9, "void abandoned", KIND_CreateEntity},
+      {.name = 'z', "A", 9, "void twin"}}},
     {"an Abandon of a version that is not known voids nothing",
-     {FIRST('f', 0), {.name = 'A', "f", 3, "pending version_unknown", KIND_Abandon, .version = 2},
+     {FIRST('f', 0),
+      {.name = 'A', "f", 3, "pending version_unknown", KIND_Abandon, .version = 2},
       {.name = 'B', "f", 4, "pending version_unknown", KIND_Abandon, .ninth_field = true},
       {.name = 'x', "f", 9, "applied"}}},
     {"an Abandon without its payload counts",
-     {FIRST('f', 0), {.name = 'A', "f", 3, "pending payload_absent", KIND_Abandon, .payload = ABSENT},
+     {FIRST('f', 0),
+      {.name = 'A', "f", 3, "pending payload_absent", KIND_Abandon, .payload = ABSENT},
       {.name = 'x', "f", 9, "void abandoned"}}},
     {"another author's ops are not abandoned",
-     {FIRST('f', 0), FIRST('g', 1), ABANDON('A', "f", 3), {.name = 'x', "g", 9, "applied", .by = 1},
+     {FIRST('f', 0),
+      FIRST('g', 1),
+      ABANDON('A', "f", 3),
+      {.name = 'x', "g", 9, "applied", .by = 1},
       {.name = 'y', "f", 9, "void abandoned"}}},
     {"a long way back",
-     {FIRST('f', 0), ABANDON('A', "f", 2), {.name = 'a', "A", 3, "applied"}, {.name = 'b', "a", 4, "applied"},
-      {.name = 'c', "b", 5, "applied"}, {.name = 'x', "f", 6, "void abandoned"}, {.name = 'j', "cx", 7, "applied"}}},
+     {FIRST('f', 0),
+      ABANDON('A', "f", 2),
+      {.name = 'a', "A", 3, "applied"},
+      {.name = 'b', "a", 4, "applied"},
+      {.name = 'c', "b", 5, "applied"},
+      {.name = 'x', "f", 6, "void abandoned"},
+      {.name = 'j', "cx", 7, "applied"}}},
 
     {"a dependency that is not here",
-     {FIRST('f', 0), {.name = 'a', "f", 2, "pending dep_missing", .deps = "?"},
+     {FIRST('f', 0),
+      {.name = 'a', "f", 2, "pending dep_missing", .deps = "?"},
       {.name = 'b', "a", 3, "applied"}}},
     {"a dependency that is here",
-     {FIRST('f', 0), {.name = 'a', "f", 2, "applied"}, {.name = 'b', "f", 3, "applied", .deps = "a"},
+     {FIRST('f', 0),
+      {.name = 'a', "f", 2, "applied"},
+      {.name = 'b', "f", 3, "applied", .deps = "a"},
       {.name = 'c', "f", 4, "applied", .deps = "fab"}}},
     {"one of several is missing",
-     {FIRST('f', 0), {.name = 'a', "f", 2, "applied"}, {.name = 'b', "f", 3, "pending dep_missing", .deps = "a?"},
+     {FIRST('f', 0),
+      {.name = 'a', "f", 2, "applied"},
+      {.name = 'b', "f", 3, "pending dep_missing", .deps = "a?"},
       {.name = 'c', "f", 4, "pending dep_missing", .deps = "?b"}}},
     {"dependencies across authors",
-     {FIRST('f', 0), FIRST('g', 1), {.name = 'a', "f", 2, "applied"},
-      {.name = 'b', "g", 3, "applied", .deps = "a", .by = 1}, {.name = 'c', "a", 4, "applied", .deps = "bg"}}},
+     {FIRST('f', 0),
+      FIRST('g', 1),
+      {.name = 'a', "f", 2, "applied"},
+      {.name = 'b', "g", 3, "applied", .deps = "a", .by = 1},
+      {.name = 'c', "a", 4, "applied", .deps = "bg"}}},
     {"it does not wait for what became of it",
-     {FIRST('f', 0), {.name = 'a', "f", 2, "void twin"}, {.name = 'b', "f", 2, "void twin", KIND_CreateEntity},
-      {.name = 'c', "f", 3, "rejected schema", .payload = BROKEN}, {.name = 'd', "f", 4, "applied", .deps = "ac"}}},
+     {FIRST('f', 0),
+      {.name = 'a', "f", 2, "void twin"},
+      {.name = 'b', "f", 2, "void twin", KIND_CreateEntity},
+      {.name = 'c', "f", 3, "rejected schema", .payload = BROKEN},
+      {.name = 'd', "f", 4, "applied", .deps = "ac"}}},
     {"nor for what that one waits for",
-     {FIRST('f', 0), {.name = 'a', "f", 2, "pending dep_missing", .deps = "?"},
+     {FIRST('f', 0),
+      {.name = 'a', "f", 2, "pending dep_missing", .deps = "?"},
       {.name = 'b', "f", 3, "applied", .deps = "a"}}},
     {"many wait for one",
-     {FIRST('f', 0), {.name = 'a', "f", 2, "applied"}, {.name = 'b', "f", 3, "applied", .deps = "a"},
-      {.name = 'c', "b", 4, "applied", .deps = "a"}, {.name = 'd', "f", 5, "applied", .deps = "ab"}}},
+     {FIRST('f', 0),
+      {.name = 'a', "f", 2, "applied"},
+      {.name = 'b', "f", 3, "applied", .deps = "a"},
+      {.name = 'c', "b", 4, "applied", .deps = "a"},
+      {.name = 'd', "f", 5, "applied", .deps = "ab"}}},
 
     {"a kind and a version from the future, kept in the chain",
-     {FIRST('f', 0), {.name = 'a', "f", 2, "pending kind_unknown", 4000},
+     {FIRST('f', 0),
+      {.name = 'a', "f", 2, "pending kind_unknown", 4000},
       {.name = 'b', "a", 3, "pending version_unknown", .version = 9},
       {.name = 'c', "b", 4, "pending version_unknown", 4000, .ninth_field = true},
       {.name = 'd', "c", 5, "applied", .deps = "abc"}}},
-    {"payloads", {FIRST('f', 0), {.name = 'a', "f", 2, "pending payload_absent", .payload = ABSENT},
-                  {.name = 'b', "a", 3, "rejected schema", .payload = BROKEN},
-                  {.name = 'c', "b", 4, "pending payload_absent", .payload = NO_CORE},
-                  {.name = 'd', "c", 5, "applied", .payload = CORE_ONLY}}},
+    {"payloads",
+     {FIRST('f', 0),
+      {.name = 'a', "f", 2, "pending payload_absent", .payload = ABSENT},
+      {.name = 'b', "a", 3, "rejected schema", .payload = BROKEN},
+      {.name = 'c', "b", 4, "pending payload_absent", .payload = NO_CORE},
+      {.name = 'd', "c", 5, "applied", .payload = CORE_ONLY}}},
     {"the gravest reason is told",
-     {FIRST('f', 0), {.name = 'a', "f", 2, "pending version_unknown", 4000, "?", .version = 2},
+     {FIRST('f', 0),
+      {.name = 'a', "f", 2, "pending version_unknown", 4000, "?", .version = 2},
       {.name = 'b', "f", 3, "pending kind_unknown", 4000, "?", .payload = ABSENT},
       {.name = 'c', "f", 4, "pending payload_absent", .deps = "?", .payload = ABSENT},
       {.name = 'd', "f", 5, "rejected schema", .deps = "?", .payload = BROKEN}}},
@@ -507,9 +677,10 @@ static void two_keys_with_one_node_id(void **state)
     one_node_for_all = true;
     static const struct scene scene = {
         "two keys with one node part",
-        {{.name = 'f', "", 1, "void twin", KIND_DelegateUcan}, {.name = 'g', "", 1, "void twin",
-                                                        KIND_DelegateUcan, .by = 1},
-         {.name = 'a', "f", 2, "applied"}, {.name = 'b', "g", 3, "void twin", .by = 1},
+        {{.name = 'f', "", 1, "void twin", KIND_DelegateUcan},
+         {.name = 'g', "", 1, "void twin", KIND_DelegateUcan, .by = 1},
+         {.name = 'a', "f", 2, "applied"},
+         {.name = 'b', "g", 3, "void twin", .by = 1},
          {.name = 'c', "a", 3, "void twin"}}};
     check_scene(store_new_for_test(), store_new_for_test(), &scene);
 }
@@ -518,11 +689,12 @@ static void an_abandon_does_not_reach_another_key_with_the_same_node(void **stat
 {
     (void)state;
     one_node_for_all = true;
-    static const struct scene scene = {
-        "another key's ops are not abandoned",
-        {FIRST('f', 0), {.name = 'g', "", 2, "applied", KIND_DelegateUcan, .by = 1},
-         ABANDON('A', "f", 3), {.name = 'x', "g", 9, "applied", .by = 1},
-         {.name = 'y', "f", 10, "void abandoned"}}};
+    static const struct scene scene = {"another key's ops are not abandoned",
+                                       {FIRST('f', 0),
+                                        {.name = 'g', "", 2, "applied", KIND_DelegateUcan, .by = 1},
+                                        ABANDON('A', "f", 3),
+                                        {.name = 'x', "g", 9, "applied", .by = 1},
+                                        {.name = 'y', "f", 10, "void abandoned"}}};
     check_scene(store_new_for_test(), store_new_for_test(), &scene);
 }
 
@@ -798,8 +970,8 @@ static void a_later_payload_completes_an_op(void **state)
     struct op_id missing = id_at(&other, NOW_MS - 1000, 0);
     struct bytes full = payload_of("{\"a\":1,\"geo\":2}", 1);
     struct draft draft = {.payload = full};
-    struct draft waiting = {.payload = full, .deps = &missing, .dep_count = 1,
-                            .wall_ms = NOW_MS - 50};
+    struct draft waiting = {
+        .payload = full, .deps = &missing, .dep_count = 1, .wall_ms = NOW_MS - 50};
     const struct made *op = make_next(&author, first, &draft);
     const struct made *waits = make_next(&author, first, &waiting);
     const struct {
@@ -825,7 +997,8 @@ static void a_later_payload_completes_an_op(void **state)
         assert_clean(store);
     }
     assert_count("ops", ops_in(store), 3);
-    struct draft dep = {.kind = KIND_DelegateUcan, .id = &missing, .payload = payload_first(&other)};
+    struct draft dep = {
+        .kind = KIND_DelegateUcan, .id = &missing, .payload = payload_first(&other)};
     assert_ok(offer_op(store, &other, make(&other, &dep)));
     assert_text("the dependency came", verdict_of(store, waits), "applied");
 }
@@ -859,7 +1032,8 @@ static void a_lying_redaction_is_refused(void **state)
                                  payload_of("{\"a\":1}", 1).len - 1);
     struct draft bare_draft = {.payload = bare, .kind = KIND_CreateEntity};
     const struct made *bare_op = make_next(&author, first, &bare_draft);
-    assert_err("wrapped", offer_op(store, &author, with_payload(bare_op, payload_of("{\"a\":1}", 1))),
+    assert_err("wrapped",
+               offer_op(store, &author, with_payload(bare_op, payload_of("{\"a\":1}", 1))),
                ERR_BAD_DIGEST);
     assert_ok(offer_op(store, &author, bare_op));
     assert_text("no array of sections", verdict_of(store, bare_op), "rejected schema");
@@ -909,8 +1083,8 @@ static void a_future_tail_is_parked(void **state)
     (void)state;
     static const struct {
         const char *why;
-        const char *sign;       /* Of a, b, c, d. */
-        uint32_t not_ahead;     /* How many of them are not ahead. */
+        const char *sign;   /* Of a, b, c, d. */
+        uint32_t not_ahead; /* How many of them are not ahead. */
         uint32_t appended, parked;
     } cases[] = {
         {"nothing is ahead", "---g", 4, 4, 0},
@@ -1143,7 +1317,8 @@ static void reading_cuts_after_checked_signatures(void **state)
     const struct made **run = support_alloc(TOTAL * sizeof(*run));
     for (uint32_t i = 0; i < TOTAL; i++) {
         struct draft draft = {.sign = i % PIECE == PIECE - 1 ? SIGN_GOOD : SIGN_NONE};
-        run[i] = i == 0 ? make_first(&author, NOW_MS - 1000) : make_next(&author, run[i - 1], &draft);
+        run[i] = i == 0 ? make_first(&author, NOW_MS - 1000)
+                        : make_next(&author, run[i - 1], &draft);
     }
     struct store *store = store_new_for_test();
     for (uint32_t i = 0; i < TOTAL; i += PIECE) {

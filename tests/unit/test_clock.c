@@ -77,10 +77,9 @@ static void what_is_ticked_ascends(void **state)
     for (int i = 0; i < 20000; i++) {
         uint64_t now = 1000 + rng_below(&rng, 50);
         if (rng_chance(&rng, 30)) {
-            struct op_id id = op_id_make(1000 + rng_below(&rng, 60),
-                                         rng_chance(&rng, 20) ? 65535
-                                                              : (uint16_t)rng_below(&rng, 65536),
-                                         &high);
+            struct op_id id = op_id_make(
+                1000 + rng_below(&rng, 60),
+                rng_chance(&rng, 20) ? 65535 : (uint16_t)rng_below(&rng, 65536), &high);
             hlc_receive(&clock, &id);
             before = op_id_compare(&id, &before) > 0 ? id : before;
         }

@@ -92,9 +92,14 @@ static const struct {
     uint64_t version;
     uint32_t weight;
 } kinds[] = {
-    {KIND_CreateClaim, 1, 70}, {KIND_RevokeUcan, 1, 7}, {KIND_Abandon, 1, 9},
-    {12, 1, 3},                {70000, 1, 3},           {KIND_CreateClaim, 2, 3},
-    {KIND_Abandon, 2, 2},      {KIND_Erase, 9, 3},
+    {KIND_CreateClaim, 1, 70},
+    {KIND_RevokeUcan, 1, 7},
+    {KIND_Abandon, 1, 9},
+    {12, 1, 3},
+    {70000, 1, 3},
+    {KIND_CreateClaim, 2, 3},
+    {KIND_Abandon, 2, 2},
+    {KIND_Erase, 9, 3},
 };
 
 static void choose_kind(struct world *world, struct draft *draft)
@@ -118,9 +123,8 @@ static void choose_payload(struct world *world, struct world_op *op)
 {
     uint32_t at = rng_below(&world->rng, 100);
     op->best = at < 78 ? FULL : at < 84 ? BROKEN : at < 89 ? CORE_ONLY : at < 93 ? NO_CORE : ABSENT;
-    op->draft.payload = op->best == BROKEN
-                            ? payload_broken(world->count)
-                            : payload_of("{\"a\":1,\"geo\":[]}", world->count);
+    op->draft.payload = op->best == BROKEN ? payload_broken(world->count)
+                                           : payload_of("{\"a\":1,\"geo\":[]}", world->count);
 }
 
 static int compare_ids(const void *a, const void *b)
@@ -357,8 +361,7 @@ static bool is_abandoned(const struct model *model, uint32_t i)
 static bool has_id(const struct model *model, const struct op_id *id, uint32_t but)
 {
     for (uint32_t j = 0; j < model->world->count; j++) {
-        if (j != but && model->in_log[j] &&
-            op_id_compare(&model->world->op[j].made->id, id) == 0) {
+        if (j != but && model->in_log[j] && op_id_compare(&model->world->op[j].made->id, id) == 0) {
             return true;
         }
     }
@@ -667,8 +670,8 @@ static void check_seed(uint64_t seed, struct store *const *stores, struct store 
         }
         deliver_world(&world, &delivery, &rng);
         ingest_end(delivery.ingest);
-        (void)snprintf(why, sizeof(why), "seed %llu, model and store %u",
-                       (unsigned long long)seed, i);
+        (void)snprintf(why, sizeof(why), "seed %llu, model and store %u", (unsigned long long)seed,
+                       i);
         assert_same_text(want, store_dump(stores[i]), why);
     }
     if (seed % 4 == 0) { /* What a store passes on is as good as what it got. */
@@ -704,10 +707,14 @@ static void the_worlds_are_wild_enough(void **state)
     uint32_t heads = 0;
     uint32_t joins = 0;
     uint32_t unsigned_ops = 0;
-    static const char *const verdicts[] = {
-        "applied",        "void abandoned",         "void twin",           "rejected schema",
-        "pending dep_missing", "pending payload_absent", "pending kind_unknown",
-        "pending version_unknown"};
+    static const char *const verdicts[] = {"applied",
+                                           "void abandoned",
+                                           "void twin",
+                                           "rejected schema",
+                                           "pending dep_missing",
+                                           "pending payload_absent",
+                                           "pending kind_unknown",
+                                           "pending version_unknown"};
     uint32_t seen[COUNT_OF(verdicts)] = {0};
     for (uint64_t seed = 1; seed <= SEEDS; seed++) {
         const void *mark = support_mark();

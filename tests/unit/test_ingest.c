@@ -73,7 +73,8 @@ static void each_segment_gets_its_report(void **state)
     struct draft ahead = {.wall_ms = NOW_MS + LIMIT_SKEW_MS + 1};
     struct draft branch = {.kind = KIND_CreateArtifact};
     struct bytes good = segment_of(&a, run, 3);
-    const struct made *lying[3] = {run[0], with_payload(run[1], payload_of("{\"x\":1}", 1)), run[2]};
+    const struct made *lying[3] = {run[0], with_payload(run[1], payload_of("{\"x\":1}", 1)),
+                                   run[2]};
     uint8_t *trailing = support_alloc(good.len + 1);
     memcpy(trailing, good.data, good.len);
     uint8_t *none_announced = support_alloc(good.len);
@@ -97,8 +98,9 @@ static void each_segment_gets_its_report(void **state)
         {"cut short", bytes_of(good.data, good.len - 1), ERR_TRUNCATED, 0, 0, 0},
         {"a byte too many", bytes_of(trailing, good.len + 1), ERR_TRAILING, 0, 0, 0},
         {"no ops", bytes_of(none_announced, good.len), ERR_MALFORMED, 0, 0, 0},
-        {"too many bytes", bytes_of(support_alloc(LIMIT_SEGMENT_BYTES + 1),
-                                    LIMIT_SEGMENT_BYTES + 1), ERR_TOO_LARGE, 0, 0, 0},
+        {"too many bytes",
+         bytes_of(support_alloc(LIMIT_SEGMENT_BYTES + 1), LIMIT_SEGMENT_BYTES + 1), ERR_TOO_LARGE,
+         0, 0, 0},
         {"a payload that does not fit", segment_of(&a, lying, 3), ERR_BAD_DIGEST, 0, 0, 0},
         {"unsigned", segment_of_one(&a, make_next(&a, run[2], &none)), ERR_BAD_SIGNATURE, 0, 0, 0},
         {"garbage", segment_of_one(&a, make_next(&a, run[2], &garbage)), ERR_BAD_SIGNATURE, 0, 0,

@@ -85,9 +85,11 @@ static void the_key_of_a_seed(void **state)
     uint8_t want[32];
     struct key *key;
     assert_ok(hex_decode(bytes_of_text("9d61b19deffd5a60ba844af492ec2cc4"
-                                       "4449c5697b326919703bac031cae7f60"), seed, 32));
+                                       "4449c5697b326919703bac031cae7f60"),
+                         seed, 32));
     assert_ok(hex_decode(bytes_of_text("d75a980182b10ab7d54bfed3c964073a"
-                                       "0ee172f3daa62325af021a68f707511a"), want, 32));
+                                       "0ee172f3daa62325af021a68f707511a"),
+                         want, 32));
     assert_ok(key_from_seed(seed, &key));
     assert_memory_equal(key->public, want, sizeof(want));
     assert_memory_equal(key->secret, seed, sizeof(seed));

@@ -11,7 +11,10 @@
 #include "oplog/ingest.h"
 
 /* One below, at and above a limit; only the last is refused. */
-#define AROUND(n) {(n) - 1, (n), (n) + 1}
+#define AROUND(n)                                                                                  \
+    {                                                                                              \
+        (n) - 1, (n), (n) + 1                                                                      \
+    }
 
 static int decode(const struct test_author *author, const struct draft *draft)
 {
@@ -243,7 +246,8 @@ static void segment_payload(void **state)
                     run[j] = make_next(&author, run[j - 1], &draft);
                 }
             }
-            assert_err("payload bytes", segment_decode(segment_of(&author, run, 17), room, &segment),
+            assert_err("payload bytes",
+                       segment_decode(segment_of(&author, run, 17), room, &segment),
                        i < 2 ? 0 : ERR_TOO_LARGE);
             if (i < 2) {
                 assert_count("bytes", segment.payload_bytes, sums[i]);
@@ -272,7 +276,7 @@ static void frames(void **state)
 static struct outcomes {
     int error[64];
     uint32_t count;
-    uint64_t visible; /* Ops in the store at the last report. */
+    uint64_t visible;  /* Ops in the store at the last report. */
     uint64_t greatest; /* That became visible at once. */
     struct store *store;
 } outcomes;

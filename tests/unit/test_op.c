@@ -66,8 +66,10 @@ static void what_was_encoded_is_decoded(void **state)
                                .payload = draft.payload};
         struct buf out;
         buf_init(&out, LIMIT_OP);
-        assert_err(why, op_encode(&own, cases[i].sign == SIGN_NONE ? NULL : author.secret,
-                                  &test_mesh, &out), 0);
+        assert_err(
+            why,
+            op_encode(&own, cases[i].sign == SIGN_NONE ? NULL : author.secret, &test_mesh, &out),
+            0);
         assert_true(bytes_equal(buf_bytes(&out), made->raw));
         buf_free(&out);
 
@@ -121,7 +123,10 @@ static void each_bad_field_is_refused_by_name(void **state)
     const struct bad_field cases[] = {
         {"v: zero", 0, RAW("\x00"), ERR_MALFORMED},
         {"v: negative", 0, RAW("\xff"), ERR_MALFORMED},
-        {"v: text", 0, RAW("\xa1" "1"), ERR_MALFORMED},
+        {"v: text", 0,
+         RAW("\xa1"
+             "1"),
+         ERR_MALFORMED},
         {"v: nil", 0, RAW("\xc0"), ERR_MALFORMED},
         {"v: a float", 0, RAW("\xcb\x3f\xf0\0\0\0\0\0\0"), ERR_MALFORMED},
         {"v: an ext", 0, RAW("\xd4\x01\x01"), ERR_MALFORMED},
@@ -133,7 +138,10 @@ static void each_bad_field_is_refused_by_name(void **state)
         {"kind: 2^32", 1, RAW("\xcf\0\0\0\x01\0\0\0\0"), ERR_MALFORMED},
         {"kind: two bytes where one does", 1, RAW("\xcc\x16"), ERR_NOT_CANONICAL},
         {"kind: an array", 1, RAW("\x90"), ERR_MALFORMED},
-        {"id: 15 bytes", 2, RAW("\xc4\x0f" "0123456789abcde"), ERR_MALFORMED},
+        {"id: 15 bytes", 2,
+         RAW("\xc4\x0f"
+             "0123456789abcde"),
+         ERR_MALFORMED},
         {"id: 17 bytes", 2, RAW("\xc4\x11" B16 "0"), ERR_MALFORMED},
         {"id: text", 2, RAW("\xb0" B16), ERR_MALFORMED},
         {"id: bin16 head", 2, RAW("\xc5\x00\x10" B16), ERR_NOT_CANONICAL},
@@ -143,29 +151,45 @@ static void each_bad_field_is_refused_by_name(void **state)
         {"seq: over 63 bits", 3, RAW(big_uint), ERR_MALFORMED},
         {"prev: no array", 4, RAW("\xc4\x20" B32), ERR_MALFORMED},
         {"prev: none after the first", 4, RAW("\x90"), ERR_BAD_PREV},
-        {"prev: 31 bytes", 4, RAW("\x91\xc4\x1f" "0123456789abcdef0123456789abcde"),
+        {"prev: 31 bytes", 4,
+         RAW("\x91\xc4\x1f"
+             "0123456789abcdef0123456789abcde"),
          ERR_MALFORMED},
         {"prev: text", 4, RAW("\x91\xd9\x20" B32), ERR_MALFORMED},
         {"prev: the same twice", 4, RAW("\x92\xc4\x20" B32 "\xc4\x20" B32), ERR_BAD_PREV},
         {"prev: descending", 4,
-         RAW("\x92\xc4\x20" "1123456789abcdef" B16 "\xc4\x20" B32), ERR_BAD_PREV},
+         RAW("\x92\xc4\x20"
+             "1123456789abcdef" B16 "\xc4\x20" B32),
+         ERR_BAD_PREV},
         {"prev: nine", 4, RAW(many_prev), ERR_BAD_PREV},
         {"prev: array16 head", 4, RAW("\xdc\x00\x01\xc4\x20" B32), ERR_NOT_CANONICAL},
         {"prev: a map", 4, RAW("\x80"), ERR_MALFORMED},
         {"deps: no array", 5, RAW("\x01"), ERR_MALFORMED},
         {"deps: 32 bytes", 5, RAW("\x91\xc4\x20" B32), ERR_MALFORMED},
-        {"deps: the same twice", 5, RAW("\x92\xc4\x10\0" "000000000000000" "\xc4\x10\0"
-                                        "000000000000000"), ERR_BAD_DEPS},
-        {"deps: descending", 5, RAW("\x92\xc4\x10\0" "000000000000001" "\xc4\x10\0"
-                                    "000000000000000"), ERR_BAD_DEPS},
-        {"deps: greater than the id", 5, RAW("\x91\xc4\x10\xff" "000000000000000"),
+        {"deps: the same twice", 5,
+         RAW("\x92\xc4\x10\0"
+             "000000000000000"
+             "\xc4\x10\0"
+             "000000000000000"),
+         ERR_BAD_DEPS},
+        {"deps: descending", 5,
+         RAW("\x92\xc4\x10\0"
+             "000000000000001"
+             "\xc4\x10\0"
+             "000000000000000"),
+         ERR_BAD_DEPS},
+        {"deps: greater than the id", 5,
+         RAW("\x91\xc4\x10\xff"
+             "000000000000000"),
          ERR_BAD_DEPS},
         {"deps: thirty-three", 5, RAW("\xdc\x00\x21"), ERR_BAD_DEPS},
         {"size: zero", 6, RAW("\x00"), ERR_MALFORMED},
         {"size: one too many", 6, RAW("\xce\x00\x01\x00\x01"), ERR_TOO_LARGE},
         {"size: 2^62", 6, RAW("\xcf\x40\0\0\0\0\0\0\0"), ERR_TOO_LARGE},
         {"size: negative", 6, RAW("\xd0\x80"), ERR_MALFORMED},
-        {"digest: 31 bytes", 7, RAW("\xc4\x1f" "0123456789abcdef0123456789abcde"),
+        {"digest: 31 bytes", 7,
+         RAW("\xc4\x1f"
+             "0123456789abcdef0123456789abcde"),
          ERR_MALFORMED},
         {"digest: nil", 7, RAW("\xc0"), ERR_MALFORMED},
         {"digest: bin16 head", 7, RAW("\xc5\x00\x20" B32), ERR_NOT_CANONICAL},
@@ -193,29 +217,44 @@ static void each_bad_frame_is_refused_by_name(void **state)
     } cases[] = {
         {.why = "no array", .head = RAW("\x88"), .want = ERR_MALFORMED},
         {.why = "seven fields", .head = RAW("\x97"), .want = ERR_MALFORMED},
-        {.why = "array16 where eight fit one byte", .head = RAW("\xdc\x00\x08"),
+        {.why = "array16 where eight fit one byte",
+         .head = RAW("\xdc\x00\x08"),
          .want = ERR_NOT_CANONICAL},
         {.why = "65 fields", .head = RAW("\xdc\x00\x41"), .want = ERR_TOO_LARGE},
         {.why = "a billion fields", .head = RAW("\xdd\x40\0\0\0"), .want = ERR_TOO_LARGE},
-        {.why = "signature of 63 bytes", .sig = RAW("\xc4\x3f" B32 B16 "0123456789abcde"),
+        {.why = "signature of 63 bytes",
+         .sig = RAW("\xc4\x3f" B32 B16 "0123456789abcde"),
          .want = ERR_MALFORMED},
-        {.why = "signature of 65 bytes", .sig = RAW("\xc4\x41" B32 B32 "0"),
-         .want = ERR_MALFORMED},
+        {.why = "signature of 65 bytes", .sig = RAW("\xc4\x41" B32 B32 "0"), .want = ERR_MALFORMED},
         {.why = "signature as text", .sig = RAW("\xa0"), .want = ERR_MALFORMED},
         {.why = "signature nil", .sig = RAW("\xc0"), .want = ERR_MALFORMED},
-        {.why = "signature in a longer form", .sig = RAW("\xc5\x00\x40" B32 B32),
+        {.why = "signature in a longer form",
+         .sig = RAW("\xc5\x00\x40" B32 B32),
          .want = ERR_NOT_CANONICAL},
-        {.why = "empty signature in a longer form", .sig = RAW("\xc5\x00\x00"),
+        {.why = "empty signature in a longer form",
+         .sig = RAW("\xc5\x00\x00"),
          .want = ERR_NOT_CANONICAL},
-        {.why = "ninth field not canonical", .further = RAW("\xcc\x01"), .further_count = 1,
+        {.why = "ninth field not canonical",
+         .further = RAW("\xcc\x01"),
+         .further_count = 1,
          .want = ERR_NOT_CANONICAL},
-        {.why = "ninth field an ext", .further = RAW("\xd4\x01\x01"), .further_count = 1,
+        {.why = "ninth field an ext",
+         .further = RAW("\xd4\x01\x01"),
+         .further_count = 1,
          .want = ERR_MALFORMED},
-        {.why = "ninth field with unordered keys", .further = RAW("\x82\xa1" "b\x01\xa1" "a\x01"),
-         .further_count = 1, .want = ERR_NOT_CANONICAL},
-        {.why = "ninth field no UTF-8", .further = RAW("\xa1\xff"), .further_count = 1,
+        {.why = "ninth field with unordered keys",
+         .further = RAW("\x82\xa1"
+                        "b\x01\xa1"
+                        "a\x01"),
+         .further_count = 1,
          .want = ERR_NOT_CANONICAL},
-        {.why = "ninth field nested too deeply", .further = RAW(nest), .further_count = 1,
+        {.why = "ninth field no UTF-8",
+         .further = RAW("\xa1\xff"),
+         .further_count = 1,
+         .want = ERR_NOT_CANONICAL},
+        {.why = "ninth field nested too deeply",
+         .further = RAW(nest),
+         .further_count = 1,
          .want = ERR_TOO_LARGE},
     };
     struct test_author author = author_of(1);
@@ -237,9 +276,14 @@ static void every_cut_is_found(void **state)
     struct test_author author = author_of(1);
     struct op_hash prev[2] = {hash_of_byte(1), hash_of_byte(2)};
     struct op_id dep = id_at(&author, NOW_MS - 5, 0);
-    struct draft draft = {.seq = 300, .prev = prev, .prev_count = 2, .deps = &dep,
-                          .dep_count = 1, .payload = payload_of("{\"geo\":[1,2],\"t\":\"x\"}", 1),
-                          .further = RAW("\x81\xa1k\x92\x01\xc0"), .further_count = 1};
+    struct draft draft = {.seq = 300,
+                          .prev = prev,
+                          .prev_count = 2,
+                          .deps = &dep,
+                          .dep_count = 1,
+                          .payload = payload_of("{\"geo\":[1,2],\"t\":\"x\"}", 1),
+                          .further = RAW("\x81\xa1k\x92\x01\xc0"),
+                          .further_count = 1};
     const struct made *made = make(&author, &draft);
     size_t before_payload = made->raw.len - made->payload.len;
     for (size_t len = 0; len < made->raw.len; len++) {
@@ -266,8 +310,8 @@ static void every_changed_byte_is_found(void **state)
     (void)state;
     struct test_author author = author_of(1);
     struct op_hash prev = hash_of_byte(1);
-    struct draft draft = {.seq = 2, .prev = &prev, .prev_count = 1,
-                          .payload = payload_of("{\"a\":\"b\"}", 1)};
+    struct draft draft = {
+        .seq = 2, .prev = &prev, .prev_count = 1, .payload = payload_of("{\"a\":\"b\"}", 1)};
     const struct made *made = make(&author, &draft);
     uint8_t *raw = support_alloc(made->raw.len);
     for (size_t i = 0; i < made->raw.len; i++) {
@@ -383,7 +427,10 @@ static void the_future_is_readable(void **state)
         {"today", 1, 22, {0}, 0, true},
         {"version 2", 2, 22, {0}, 0, false},
         {"the last version", INT64_MAX, 22, {0}, 0, false},
-        {"nine fields", 1, 22, RAW("\xa3" "new"), 1, false},
+        {"nine fields", 1, 22,
+         RAW("\xa3"
+             "new"),
+         1, false},
         {"nine fields of version 2", 2, 22, RAW("\x81\xa1k\x92\xcb\x3f\xf0\0\0\0\0\0\0\xc3"), 1,
          false},
         {"three more fields", 1, 22, RAW("\x01\xc0\x90"), 3, false},
@@ -391,7 +438,8 @@ static void the_future_is_readable(void **state)
     };
     struct test_author author = author_of(1);
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
-        struct draft draft = {.version = cases[i].version, .kind = cases[i].kind,
+        struct draft draft = {.version = cases[i].version,
+                              .kind = cases[i].kind,
                               .further = cases[i].further,
                               .further_count = cases[i].further_count};
         struct op op;

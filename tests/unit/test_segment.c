@@ -13,7 +13,10 @@ static void a_good_segment(void **state)
     make_run(&author, NULL, "g-x-g", run, 5);
     struct draft draft = {.payload = payload_of("{\"a\":1,\"geo\":1}", 1)};
     const struct made *redacted = make_next(&author, run[4], &draft);
-    const struct made *ops[7] = {run[0], run[1], run[2], run[3],
+    const struct made *ops[7] = {run[0],
+                                 run[1],
+                                 run[2],
+                                 run[3],
                                  with_payload(run[4], (struct bytes){0}),
                                  with_payload(redacted, payload_redact(draft.payload, 2)),
                                  make_next(&author, redacted, NULL)};
@@ -112,7 +115,8 @@ static void each_bad_segment_is_refused_by_name(void **state)
         {"an id that goes back", {run[1], make_next(&author, run[1], &small_id)}, ERR_BAD_ID},
         {"another author's node", {run[0], others}, ERR_BAD_ID},
         {"deps not smaller", {run[1], make_next(&author, run[1], &dep)}, ERR_BAD_DEPS},
-        {"a bad header inside", {run[1], make_next(&author, run[1], &broken_header), run[2]},
+        {"a bad header inside",
+         {run[1], make_next(&author, run[1], &broken_header), run[2]},
          ERR_MALFORMED},
         {"a payload that does not fit", {run[0], lying, run[2]}, ERR_BAD_DIGEST},
         {"the first error counts", {run[0], lying, run[1]}, ERR_BAD_DIGEST},
@@ -179,8 +183,7 @@ static void room_for_ops_and_bytes(void **state)
         {"1 MiB is full", 16, LIMIT_SEGMENT_PAYLOAD, 1, false},
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
-        assert_count(cases[i].why,
-                     segment_has_room(cases[i].ops, cases[i].bytes, cases[i].size),
+        assert_count(cases[i].why, segment_has_room(cases[i].ops, cases[i].bytes, cases[i].size),
                      cases[i].want);
     }
 }

@@ -242,6 +242,27 @@ static void check_op(struct arena *arena, const char *why, const struct value *v
     }
 }
 
+/* All that a segment alone can tell: its ops, how they follow each other, its last signature. */
+static void check_segment(struct arena *arena, const char *why, const struct value *vector)
+{
+    static struct segment_op room[LIMIT_SEGMENT_OPS];
+    struct segment segment;
+    struct mesh_id mesh;
+    const struct value *hashes = value_get(vector, "hashes");
+    GET_FIXED(vector, "mesh", mesh);
+    int rv = segment_decode(get_hex(arena, vector, "segment"), room, &segment);
+    if (rv == 0) {
+        rv = segment_verify(&segment, &mesh);
+    }
+    check_error(why, vector, rv);
+    assert_count(why, hashes->count, rv == 0 ? segment.count : 0);
+    for (uint32_t i = 0; i < hashes->count; i++) {
+        char text[OP_HASH_TEXT];
+        op_hash_text(&segment.ops[i].hash, text);
+        check_bytes(why, bytes_of_text(text), hashes->items[i].bytes);
+    }
+}
+
 static void check_deliveries(struct arena *arena, const char *why, const struct value *vector,
                              struct store *store)
 {
@@ -330,6 +351,12 @@ static void ops_agree(void **state)
     each_vector("ops.json", check_op);
 }
 
+static void segments_agree(void **state)
+{
+    (void)state;
+    each_vector("segments.json", check_segment);
+}
+
 static void chains_agree(void **state)
 {
     (void)state;
@@ -378,6 +405,7 @@ int main(int argc, char **argv)
         cmocka_unit_test_teardown(values_agree, support_teardown),
         cmocka_unit_test_teardown(payloads_agree, support_teardown),
         cmocka_unit_test_teardown(ops_agree, support_teardown),
+        cmocka_unit_test_teardown(segments_agree, support_teardown),
         cmocka_unit_test_teardown(chains_agree, support_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

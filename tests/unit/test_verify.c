@@ -114,14 +114,38 @@ static void drop_head(struct fixture *f, uint64_t n)
 
 /* Damage -------------------------------------------------------------------------------- */
 
-static void flip_kind(struct fixture *f) { flip(f, 2, 2); }
-static void flip_id(struct fixture *f) { flip(f, 2, 3 + 2 + 5); }
-static void flip_prev(struct fixture *f) { flip(f, 3, 3 + 18 + 1 + 1 + 2 + 7); }
-static void flip_digest(struct fixture *f) { flip(f, 2, f->op[2]->header.len - 1); }
-static void flip_first_byte(struct fixture *f) { flip(f, 2, 0); }
-static void flip_sig(struct fixture *f) { flip(f, 5, f->op[5]->header.len + 20); }
-static void flip_head_kind(struct fixture *f) { flip(f, 8, 2); }
-static void flip_head_sig(struct fixture *f) { flip(f, 11, f->op[11]->header.len + 20); }
+static void flip_kind(struct fixture *f)
+{
+    flip(f, 2, 2);
+}
+static void flip_id(struct fixture *f)
+{
+    flip(f, 2, 3 + 2 + 5);
+}
+static void flip_prev(struct fixture *f)
+{
+    flip(f, 3, 3 + 18 + 1 + 1 + 2 + 7);
+}
+static void flip_digest(struct fixture *f)
+{
+    flip(f, 2, f->op[2]->header.len - 1);
+}
+static void flip_first_byte(struct fixture *f)
+{
+    flip(f, 2, 0);
+}
+static void flip_sig(struct fixture *f)
+{
+    flip(f, 5, f->op[5]->header.len + 20);
+}
+static void flip_head_kind(struct fixture *f)
+{
+    flip(f, 8, 2);
+}
+static void flip_head_sig(struct fixture *f)
+{
+    flip(f, 11, f->op[11]->header.len + 20);
+}
 static void flip_payload(struct fixture *f)
 {
     flip(f, 4, f->op[4]->raw.len - 1);
@@ -206,10 +230,22 @@ static void shorten_run(struct fixture *f)
     assert_ok(db_put(f->txn, DB_chains, run_key(f, A_NEXT), bytes_of(value, sizeof(value))));
 }
 
-static void stale_head(struct fixture *f) { put_head(f, 5); }
-static void stale_inner_head(struct fixture *f) { put_head(f, 1); }
-static void drop_one_head(struct fixture *f) { drop_head(f, A_BRANCH); }
-static void drop_only_head(struct fixture *f) { drop_head(f, 11); }
+static void stale_head(struct fixture *f)
+{
+    put_head(f, 5);
+}
+static void stale_inner_head(struct fixture *f)
+{
+    put_head(f, 1);
+}
+static void drop_one_head(struct fixture *f)
+{
+    drop_head(f, A_BRANCH);
+}
+static void drop_only_head(struct fixture *f)
+{
+    drop_head(f, 11);
+}
 
 static void head_points_elsewhere(struct fixture *f)
 {
@@ -219,8 +255,8 @@ static void head_points_elsewhere(struct fixture *f)
 
 static void head_points_past_the_end(struct fixture *f)
 {
-    struct head head = {.hash = f->op[8]->hash, .id = f->op[8]->id, .seq = f->op[8]->seq,
-                        .n = 1ull << 60};
+    struct head head = {
+        .hash = f->op[8]->hash, .id = f->op[8]->id, .seq = f->op[8]->seq, .n = 1ull << 60};
     assert_ok(head_put(f->txn, ix_of(f, &f->a), &head));
 }
 
@@ -246,8 +282,10 @@ static void unsigned_head(struct fixture *f)
     value[8] = 0;
     value[9] = 0;
     assert_ok(db_put(f->txn, DB_order, order_key(f->op[A_BRANCH]), bytes_of(value, 10)));
-    struct head head = {.hash = f->op[A_BRANCH]->hash, .id = f->op[A_BRANCH]->id,
-                        .seq = f->op[A_BRANCH]->seq, .n = 11};
+    struct head head = {.hash = f->op[A_BRANCH]->hash,
+                        .id = f->op[A_BRANCH]->id,
+                        .seq = f->op[A_BRANCH]->seq,
+                        .n = 11};
     assert_ok(head_put(f->txn, ix_of(f, &f->a), &head));
     assert_ok(author_find(f->txn, &f->b.key, &author));
     author.ops--;
@@ -276,7 +314,10 @@ static void lost_author_key(struct fixture *f)
     assert_ok(db_delete(f->txn, DB_author_keys, bytes_of(key, sizeof(key))));
 }
 
-static void nothing(struct fixture *f) { (void)f; }
+static void nothing(struct fixture *f)
+{
+    (void)f;
+}
 
 static void many(struct fixture *f)
 {
@@ -314,8 +355,7 @@ static const struct {
     {"nothing", nothing, {{0}}},
     {"a flipped bit in a header", flip_kind, {{2, "altered"}, {3, "lost_prev"}}},
     {"a flipped bit in an id", flip_id, {{2, "altered"}, {3, "lost_prev"}}},
-    {"a flipped bit in a prev", flip_prev,
-     {{3, "altered"}, {4, "lost_prev"}, {12, "lost_prev"}}},
+    {"a flipped bit in a prev", flip_prev, {{3, "altered"}, {4, "lost_prev"}, {12, "lost_prev"}}},
     {"a flipped bit in a digest", flip_digest, {{2, "altered"}, {3, "lost_prev"}}},
     {"a flipped first byte", flip_first_byte, {{2, "unreadable"}, {3, "lost_prev"}}},
     {"a flipped bit in a signature", flip_sig, {{5, "altered"}, {6, "lost_prev"}}},
@@ -333,7 +373,8 @@ static const struct {
     {"a row of the order that is gone", drop_order_row, {{10, "not_in_order"}}},
     {"a head's row of the order", drop_order_row_of_head, {{8, "not_in_order"}}},
     {"a row of the order that points elsewhere", order_points_elsewhere, {{10, "not_in_order"}}},
-    {"a row of the chain that is gone", drop_run,
+    {"a row of the chain that is gone",
+     drop_run,
      {{6, "not_in_chain"}, {7, "not_in_chain"}, {8, "not_in_chain"}}},
     {"a row of the chain that is too short", shorten_run, {{8, "not_in_chain"}}},
     {"a stale head", stale_head, {{6, "stale_head"}}},
@@ -346,8 +387,12 @@ static const struct {
     {"a row that belongs to no op", extra_order_row, {{NOBODY, "bad_index"}}},
     {"a wrong count", wrong_count, {{NOBODY, "bad_index"}}},
     {"an author without name", lost_author_key, {{NOBODY, "bad_author"}}},
-    {"many things at once", many,
-     {{4, "bad_digest"}, {5, "altered"}, {9, "bad_digest"}, {10, "not_in_order"},
+    {"many things at once",
+     many,
+     {{4, "bad_digest"},
+      {5, "altered"},
+      {9, "bad_digest"},
+      {10, "not_in_order"},
       {12, "lost_head"}}},
 };
 
@@ -381,7 +426,8 @@ static void check_names(const struct fixture *f, const char *why, const struct f
                      (unsigned)damage->n);
         }
         if (!damage->has_author || damage->seq != op->seq ||
-            memcmp(damage->author.b, author_at(f, damage->n < OPS ? damage->n : 8)->key.b, 32) != 0) {
+            memcmp(damage->author.b, author_at(f, damage->n < OPS ? damage->n : 8)->key.b, 32) !=
+                0) {
             fail_msg("%s: %s at %u has no or another author or seq", why, damage->problem,
                      (unsigned)damage->n);
         }
