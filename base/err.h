@@ -35,7 +35,8 @@
     X(ERR_USAGE, -32, "usage", "The command line is not right: see `meshlog help`.")               \
     X(ERR_NO_STORE, -33, "no_store", "There is no store here: run `meshlog init` first.")          \
     X(ERR_EXISTS, -34, "exists", "There is a store here already.")                                 \
-    X(ERR_BUSY, -35, "busy", "Another process is writing to this store: try again when it is done.") \
+    X(ERR_BUSY, -35, "busy",                                                                       \
+      "Another process is writing to this store: try again when it is done.")                      \
     X(ERR_NEWER_SCHEMA, -36, "newer_schema",                                                       \
       "This store was written by a newer meshlog: update meshlog to open it.")                     \
     X(ERR_CORRUPT, -37, "corrupt", "The store is damaged: `meshlog verify` names what.")           \

@@ -6,6 +6,7 @@
 #ifndef BASE_LIMITS_H
 #define BASE_LIMITS_H
 
+/* clang-format off */
 #define KIB(n) ((n) * 1024u)
 #define MIB(n) ((n) * 1024u * 1024u)
 #define GIB(n) ((n) * 1024ull * 1024ull * 1024ull)
@@ -51,6 +52,8 @@
 #define LIMIT_ID_PREFIX 6u             /* letters of an id that may stand for it */
 #define LIMIT_JSON_LINE KIB(256)       /* bytes of one line of JSON input */
 #define LIMIT_TREE_BYTES MIB(8)        /* memory of one request or response tree */
+
+/* clang-format on */
 
 _Static_assert(sizeof(void *) == 8, "meshlog maps its store into memory: 64-bit only");
 _Static_assert(LIMIT_PARKED_BYTES >= LIMIT_SEGMENT_BYTES, "one segment must fit the parking place");

@@ -30,9 +30,9 @@ struct value {
         bool boolean;
         int64_t integer;
         double real;
-        struct bytes bytes;           /* TEXT, BYTES, LINK; borrowed or in the arena. */
-        struct value *items;          /* ARRAY */
-        struct value_entry *entries;  /* MAP, in the order they were put. */
+        struct bytes bytes;          /* TEXT, BYTES, LINK; borrowed or in the arena. */
+        struct value *items;         /* ARRAY */
+        struct value_entry *entries; /* MAP, in the order they were put. */
     };
 };
 

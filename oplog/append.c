@@ -91,8 +91,7 @@ static int tip_before_ahead(struct txn *txn, uint32_t ix, uint64_t n, uint64_t n
     }
 }
 
-static int tip_find(struct txn *txn, uint32_t ix, uint64_t now_ms, bool abandons,
-                    struct tip *tip)
+static int tip_find(struct txn *txn, uint32_t ix, uint64_t now_ms, bool abandons, struct tip *tip)
 {
     struct head heads[HEADS_SEEN];
     uint32_t count;

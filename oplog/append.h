@@ -33,9 +33,8 @@ int append_sort_deps(struct op_id *deps, uint32_t count, uint64_t now_ms) ERR_MU
  * ops may be in it.
  *
  *   ERR_UNKNOWN_AUTHOR  this node has no first op, and the first item is none
- *   ERR_CLOCK           all own heads are dated ahead of now by more than twice LIMIT_SKEW_MS. An Abandon as the first item
- *                       goes on from the last op that is not.
- *   ERR_NO_MEMORY or a store error */
+ *   ERR_CLOCK           all own heads are dated ahead of now by more than twice LIMIT_SKEW_MS. An
+ * Abandon as the first item goes on from the last op that is not. ERR_NO_MEMORY or a store error */
 int append_group(struct txn *txn, const struct key *node, uint64_t now_ms,
                  const struct append_item *items, uint32_t count,
                  struct append_result *results) ERR_MUST_CHECK;

@@ -183,8 +183,7 @@ int chain_needs_signature(struct txn *txn, const struct segment *segment, bool *
 
 /* Taking ------------------------------------------------------------------------------ */
 
-static int move_heads(struct txn *txn, uint32_t ix, const struct op *first,
-                      const struct head *last)
+static int move_heads(struct txn *txn, uint32_t ix, const struct op *first, const struct head *last)
 {
     for (uint32_t i = 0; i < first->prev_count; i++) {
         int rv = head_delete(txn, ix, op_prev(first, i));
@@ -300,8 +299,7 @@ static int complete_payload(struct txn *txn, const struct segment_op *offered, s
     return rv;
 }
 
-static int complete_payloads(struct txn *txn, const struct segment *segment,
-                             const struct fit *fit)
+static int complete_payloads(struct txn *txn, const struct segment *segment, const struct fit *fit)
 {
     for (uint32_t i = 0; i < fit->duplicate; i++) {
         const struct segment_op *offered = &segment->ops[i];
@@ -436,8 +434,7 @@ int chain_parked_next(struct txn *txn, struct parked_key *key, struct bytes *wir
     if (rv == 0) {
         rv = db_seek(cursor, bytes_of(key->b, sizeof(key->b)), &found, wire);
     }
-    if (rv == 0 && found.len == sizeof(key->b) &&
-        memcmp(found.data, key->b, sizeof(key->b)) == 0) {
+    if (rv == 0 && found.len == sizeof(key->b) && memcmp(found.data, key->b, sizeof(key->b)) == 0) {
         rv = db_step(cursor, MDB_NEXT, &found, wire);
     }
     if (rv != 0) {

@@ -33,8 +33,7 @@ int chain_accept(struct txn *txn, struct segment *segment, uint64_t now_ms,
 
 /* Would chain_accept have to check the signature? No, if all its ops are here, or if its
  * author is unknown and it does not begin with a first op. */
-int chain_needs_signature(struct txn *txn, const struct segment *segment, bool *out)
-    ERR_MUST_CHECK;
+int chain_needs_signature(struct txn *txn, const struct segment *segment, bool *out) ERR_MUST_CHECK;
 
 /* Put a run of ops that is known to be good at the end of the chain: the tail of an accepted
  * segment, or own ops. *verdicts may be NULL. The last op's signature has been checked. */
@@ -49,15 +48,13 @@ int chain_unpark(struct txn *txn, uint64_t now_ms, struct chain_result *out) ERR
 struct parked_key {
     uint8_t b[32];
 };
-int chain_parked_next(struct txn *txn, struct parked_key *key, struct bytes *wire)
-    ERR_MUST_CHECK;
+int chain_parked_next(struct txn *txn, struct parked_key *key, struct bytes *wire) ERR_MUST_CHECK;
 
 /* Append to out the segment that begins with the op that arrived as from_n: as many ops as
  * arrived one after the other, follow each other and fit, cut after the last whose signature
  * this store has checked. *next_n is where the next segment begins: the op after a checked
  * one, so that every segment read on from 0 has an end (invariant 12). ERR_UNKNOWN_ID after
  * the last op. */
-int chain_read(struct txn *txn, uint64_t from_n, struct buf *out, uint64_t *next_n)
-    ERR_MUST_CHECK;
+int chain_read(struct txn *txn, uint64_t from_n, struct buf *out, uint64_t *next_n) ERR_MUST_CHECK;
 
 #endif

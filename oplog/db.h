@@ -37,8 +37,8 @@ struct store {
     pthread_rwlock_t map_lock;
     int lock_fd; /* -1 for a reader. */
     bool writable;
-    bool grows;    /* The map may grow: not while a store is made. */
-    bool map_full; /* Grow the map before the next write. */
+    bool grows;         /* The map may grow: not while a store is made. */
+    bool map_full;      /* Grow the map before the next write. */
     atomic_bool failed; /* A commit failed, or the map is gone: nothing more until reopened. */
     struct mesh_id mesh;
     const struct store_hooks *hooks;
@@ -68,10 +68,10 @@ int db_put(struct txn *txn, enum db db, struct bytes key, struct bytes value) ER
 int db_delete(struct txn *txn, enum db db, struct bytes key) ERR_MUST_CHECK;
 
 /* The first row at or after key, then the next. ERR_UNKNOWN_ID at the end. */
-int db_seek(MDB_cursor *cursor, struct bytes from, struct bytes *key, struct bytes *value)
-    ERR_MUST_CHECK;
-int db_step(MDB_cursor *cursor, MDB_cursor_op op, struct bytes *key, struct bytes *value)
-    ERR_MUST_CHECK;
+int db_seek(MDB_cursor *cursor, struct bytes from, struct bytes *key,
+            struct bytes *value) ERR_MUST_CHECK;
+int db_step(MDB_cursor *cursor, MDB_cursor_op op, struct bytes *key,
+            struct bytes *value) ERR_MUST_CHECK;
 
 int db_count(struct txn *txn, enum db db, uint64_t *out) ERR_MUST_CHECK;
 

@@ -250,8 +250,8 @@ static int settle(struct ingest *ingest, int rv)
 static void batch_add(struct batch *batch, uint64_t index, struct bytes wire)
 {
     struct item *item = &batch->items[batch->count++];
-    *item = (struct item){.index = index, .at = batch->bytes.len, .len = wire.len,
-                          .first_op = batch->ops};
+    *item = (struct item){
+        .index = index, .at = batch->bytes.len, .len = wire.len, .first_op = batch->ops};
     uint32_t ops = 0;
     item->error = wire.len > LIMIT_SEGMENT_BYTES ? ERR_TOO_LARGE : segment_count(wire, &ops);
     if (item->error == 0) {

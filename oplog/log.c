@@ -147,8 +147,7 @@ int log_append(struct txn *txn, struct row *row)
     return 0;
 }
 
-int log_replace(struct txn *txn, const struct row *row, struct bytes raw,
-                enum payload_state state)
+int log_replace(struct txn *txn, const struct row *row, struct bytes raw, enum payload_state state)
 {
     uint8_t flags = row_flags(state, row->signature_checked);
     return put_row(txn, row->n, flags, row->author_ix, raw, 0);
@@ -453,9 +452,8 @@ int frontier_hash(struct txn *txn, struct op_hash *out, uint64_t *ops)
 
 enum { BY_ORDER, BY_AUTHOR, BY_ARRIVAL };
 
-static const enum db walk_db[] = {[BY_ORDER] = DB_order,
-                                  [BY_AUTHOR] = DB_chains,
-                                  [BY_ARRIVAL] = DB_log};
+static const enum db walk_db[] = {
+    [BY_ORDER] = DB_order, [BY_AUTHOR] = DB_chains, [BY_ARRIVAL] = DB_log};
 
 static int walk_begin(struct txn *txn, int by, struct bytes from, struct walk *out)
 {

@@ -22,7 +22,8 @@ struct row {
 struct place {
     uint64_t n;
     struct verdict verdict;
-    bool abandoned; /* An earlier Abandon of its author is not above it. Voids all but control ops. */
+    bool abandoned; /* An earlier Abandon of its author is not above it. Voids all but control ops.
+                     */
 };
 
 struct author {
@@ -75,12 +76,12 @@ int author_add(struct txn *txn, const struct op_author *key, struct author *out)
 int author_put(struct txn *txn, const struct author *author) ERR_MUST_CHECK;
 
 /* Heads of one author, by hash: up to max of them; *count tells how many there are. */
-int head_get(struct txn *txn, uint32_t ix, const struct op_hash *hash, struct head *out)
-    ERR_MUST_CHECK;
+int head_get(struct txn *txn, uint32_t ix, const struct op_hash *hash,
+             struct head *out) ERR_MUST_CHECK;
 int head_put(struct txn *txn, uint32_t ix, const struct head *head) ERR_MUST_CHECK;
 int head_delete(struct txn *txn, uint32_t ix, const struct op_hash *hash) ERR_MUST_CHECK;
-int heads_of(struct txn *txn, uint32_t ix, struct head *out, uint32_t max, uint32_t *count)
-    ERR_MUST_CHECK;
+int heads_of(struct txn *txn, uint32_t ix, struct head *out, uint32_t max,
+             uint32_t *count) ERR_MUST_CHECK;
 
 /* Walks. Begin one, call next until ERR_UNKNOWN_ID, end it before the transaction ends. Rows
  * added while walking may or may not be seen. */

@@ -21,7 +21,7 @@ enum payload_state {
 };
 
 struct op {
-    struct bytes raw;     /* Everything: header, signature, payload. */
+    struct bytes raw; /* Everything: header, signature, payload. */
     struct bytes header;
     struct bytes sig;     /* 64 bytes or none (without its msgpack head). */
     struct bytes payload; /* What of it is here; may be none. */
@@ -68,8 +68,8 @@ int op_check_payload(const struct op *op, enum payload_state *state) ERR_MUST_CH
 bool op_payload_is_broken(const struct op *op, enum payload_state state);
 
 /* ERR_BAD_SIGNATURE when there is none or it is not the author's for this mesh. */
-int op_verify(const struct op *op, const struct op_author *author, const struct mesh_id *mesh)
-    ERR_MUST_CHECK;
+int op_verify(const struct op *op, const struct op_author *author,
+              const struct mesh_id *mesh) ERR_MUST_CHECK;
 
 /* What an own op says; everything is borrowed for the call. */
 struct op_draft {

@@ -55,8 +55,8 @@ static bool has_float(const struct value *value, unsigned depth)
         return false; /* The encoder refuses the tree for its depth. */
     }
     for (uint32_t i = 0; i < value->count; i++) {
-        const struct value *child =
-            value->type == VALUE_MAP ? &value->entries[i].value : &value->items[i];
+        const struct value *child = value->type == VALUE_MAP ? &value->entries[i].value
+                                                             : &value->items[i];
         if (has_float(child, depth + 1)) {
             return true;
         }

@@ -25,8 +25,7 @@ void salt_next(struct salt_source *source, uint8_t out[PAYLOAD_SALT]);
  * ERR_BAD_PAYLOAD: no map, a float in it, or a key that is not allowed ("", "/",
  * "op", "target"); ERR_MALFORMED: a key twice, bad UTF-8; ERR_TOO_LARGE: over LIMIT_PAYLOAD,
  * LIMIT_DEPTH or LIMIT_ITEMS. On error out keeps what it had before. */
-int payload_encode(struct value *fields, struct salt_source *salts, struct buf *out)
-    ERR_MUST_CHECK;
+int payload_encode(struct value *fields, struct salt_source *salts, struct buf *out) ERR_MUST_CHECK;
 
 /* The digest that a header names: BLAKE2b-256 over the sections' hashes. Total: bytes that
  * are no array of sections count as one section. */

@@ -50,8 +50,7 @@ static int descent_read(struct descent *descent, int rv, struct bytes key, struc
 }
 
 /* Begin at the last run that begins at or before a seq. */
-static int descent_begin(struct txn *txn, uint32_t author_ix, uint64_t seq,
-                         struct descent *descent)
+static int descent_begin(struct txn *txn, uint32_t author_ix, uint64_t seq, struct descent *descent)
 {
     uint8_t beyond[12];
     struct bytes key;

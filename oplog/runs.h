@@ -24,8 +24,8 @@ int run_put(struct txn *txn, const struct log_run *run) ERR_MUST_CHECK;
 int run_read(struct bytes key, struct bytes value, struct log_run *out) ERR_MUST_CHECK;
 
 /* The run in which the op that arrived as n has this seq. */
-int run_of(struct txn *txn, uint32_t author_ix, uint64_t seq, uint64_t n, struct log_run *out)
-    ERR_MUST_CHECK;
+int run_of(struct txn *txn, uint32_t author_ix, uint64_t seq, uint64_t n,
+           struct log_run *out) ERR_MUST_CHECK;
 
 /* The arrival number of an op, by author, seq and hash. */
 int run_find(struct txn *txn, uint32_t author_ix, uint64_t seq, const struct op_hash *hash,

@@ -110,8 +110,7 @@ int segment_verify(struct segment *segment, const struct mesh_id *mesh)
     return rv;
 }
 
-void segment_begin(struct segment_writer *writer, const struct op_author *author,
-                   struct buf *out)
+void segment_begin(struct segment_writer *writer, const struct op_author *author, struct buf *out)
 {
     *writer = (struct segment_writer){.out = out, .start = out->len};
     buf_put(out, author->b, sizeof(author->b));

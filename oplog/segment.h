@@ -38,8 +38,7 @@ int segment_count(struct bytes wire, uint32_t *count) ERR_MUST_CHECK;
  *   ERR_BAD_PREV   an op does not follow exactly the one before, or its seq does not
  *   ERR_BAD_ID     the ids do not ascend, or are not the author's
  *   ERR_TOO_LARGE  more than 256 ops, or more than 1 MiB of payload in more than one op */
-int segment_decode(struct bytes wire, struct segment_op *room, struct segment *out)
-    ERR_MUST_CHECK;
+int segment_decode(struct bytes wire, struct segment_op *room, struct segment *out) ERR_MUST_CHECK;
 
 /* Check the last op's signature. ERR_BAD_SIGNATURE. */
 int segment_verify(struct segment *segment, const struct mesh_id *mesh) ERR_MUST_CHECK;
@@ -50,8 +49,7 @@ struct segment_writer {
     size_t start;
     uint32_t count;
 };
-void segment_begin(struct segment_writer *writer, const struct op_author *author,
-                   struct buf *out);
+void segment_begin(struct segment_writer *writer, const struct op_author *author, struct buf *out);
 void segment_put(struct segment_writer *writer, struct bytes raw);
 void segment_end(struct segment_writer *writer);
 

@@ -27,7 +27,7 @@ struct trail {
     struct {
         uint64_t seq;
         uint64_t n;
-    } *steps;
+    } * steps;
     size_t count;
     size_t cap;
 };
@@ -92,8 +92,7 @@ static int trail_add_prevs(struct txn *txn, struct trail *trail, const struct ro
 /* Does this op on the way back settle that the walk began below the abandonment? It does when
  * it is the Abandon itself, and when it is a later op that is not marked: such an op descends
  * from it (invariant 14), which keeps the way short. */
-static int settles(struct txn *txn, const struct row *row, const struct abandon *abandon,
-                   bool *out)
+static int settles(struct txn *txn, const struct row *row, const struct abandon *abandon, bool *out)
 {
     struct op_hash hash = op_hash(&row->op);
     *out = op_hash_equal(&hash, &abandon->hash);
@@ -270,8 +269,7 @@ static int note_later(struct txn *txn, const struct log_run *run, const struct o
 }
 
 /* The author's ops with greater ids (struct later), ascending. */
-static int later_ops(struct txn *txn, uint32_t author_ix, const struct op_id *id,
-                     struct buf *out)
+static int later_ops(struct txn *txn, uint32_t author_ix, const struct op_id *id, struct buf *out)
 {
     MDB_cursor *cursor;
     uint8_t from[4];
@@ -427,8 +425,7 @@ static struct verdict log_verdict(const struct row *row, bool abandoned, bool tw
 }
 
 /* Judge a row. What it waits for is noted last: a change may move the row's bytes. */
-static int judge(struct txn *txn, const struct row *row, bool twin, bool broken,
-                 struct place *out)
+static int judge(struct txn *txn, const struct row *row, bool twin, bool broken, struct place *out)
 {
     bool missing;
     struct op_id dep;
@@ -482,8 +479,8 @@ int standing_review(struct txn *txn, uint64_t n)
     return order_put(txn, &id, &hash, &after);
 }
 
-int standing_enter(struct txn *txn, const struct row *row, const struct op_hash *hash,
-                   bool broken, struct verdict *out)
+int standing_enter(struct txn *txn, const struct row *row, const struct op_hash *hash, bool broken,
+                   struct verdict *out)
 {
     struct place twin;
     struct place place;

@@ -10,8 +10,8 @@
 /* Give a row that was just appended its place in the order, and judge again every op whose
  * verdict may have changed with its arrival. broken is op_payload_is_broken of it, which its
  * caller has found out elsewhere. *out is the row's own verdict. */
-int standing_enter(struct txn *txn, const struct row *row, const struct op_hash *hash,
-                   bool broken, struct verdict *out) ERR_MUST_CHECK;
+int standing_enter(struct txn *txn, const struct row *row, const struct op_hash *hash, bool broken,
+                   struct verdict *out) ERR_MUST_CHECK;
 
 /* Judge the op that arrived as n again, because something it depends on has changed. */
 int standing_review(struct txn *txn, uint64_t n) ERR_MUST_CHECK;

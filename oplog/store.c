@@ -19,7 +19,8 @@
 #define DATA_FILE "data.mdb"
 #define LOCK_FILE "LOCK"
 #define LMDB_LOCK_FILE "lock.mdb"
-#define LMDB_LOCK_BYTES (192 + 64 * (LIMIT_READERS - 1)) /* What LMDB makes it for so many readers. */
+#define LMDB_LOCK_BYTES                                                                            \
+    (192 + 64 * (LIMIT_READERS - 1)) /* What LMDB makes it for so many readers. */
 #define LOCK_POLL_MS 20
 
 static const char *const db_names[DB_COUNT] = {

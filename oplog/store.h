@@ -21,13 +21,12 @@ enum store_mode {
 };
 
 /* Make an empty store for a mesh in the folder dir, which must be there. map_bytes is the
- * first size of the memory map (at least 1 MiB), 0 for LIMIT_MAP_START. What was made of a store that could
- * not be finished stays in dir: make it in a folder of its own (node/init.c does).
+ * first size of the memory map (at least 1 MiB), 0 for LIMIT_MAP_START. What was made of a store
+ * that could not be finished stays in dir: make it in a folder of its own (node/init.c does).
  *
  *   ERR_EXISTS   there is a store in dir
  *   ERR_BUSY, ERR_READ_ONLY, ERR_DISK_FULL, ERR_NETWORK_FS, ERR_IO, ERR_NO_MEMORY */
-int store_create(const char *dir, const struct mesh_id *mesh, uint64_t map_bytes)
-    ERR_MUST_CHECK;
+int store_create(const char *dir, const struct mesh_id *mesh, uint64_t map_bytes) ERR_MUST_CHECK;
 
 /* Open the store in dir. The caller ends it with store_close. A process must not open a
  * store twice.

@@ -6,7 +6,7 @@
 #include "oplog/db.h"
 #include "oplog/pool.h"
 
-#define CHUNK 4096u      /* Ops that one thread checks at a time, in one read transaction. */
+#define CHUNK 4096u /* Ops that one thread checks at a time, in one read transaction. */
 #define CHUNKS_AT_ONCE 8u
 
 static const char unreadable[] = "unreadable";     /* The bytes are no op. */
@@ -18,9 +18,9 @@ static const char lost_prev[] = "lost_prev";       /* An op it follows is not th
 static const char stale_head[] = "stale_head";     /* An op it follows still counts as a head. */
 static const char lost_head[] = "lost_head";       /* Nothing follows it, and it is no head. */
 static const char bad_signature[] = "bad_signature";
-static const char missing[] = "missing";           /* Its arrival number has no op. */
-static const char bad_author[] = "bad_author";     /* Its author is not known. */
-static const char bad_index[] = "bad_index";       /* Rows that belong to no op. */
+static const char missing[] = "missing";       /* Its arrival number has no op. */
+static const char bad_author[] = "bad_author"; /* Its author is not known. */
+static const char bad_index[] = "bad_index";   /* Rows that belong to no op. */
 
 struct check {
     struct store *store;
@@ -183,8 +183,7 @@ static bool is_lost_head(struct pass *pass, const struct row *row, const struct 
 {
     struct head head;
     return row->n == pass->run.n + pass->run.count - 1 &&
-           head_get(pass->txn, row->author_ix, hash, &head) != 0 &&
-           !is_followed(pass, row, hash);
+           head_get(pass->txn, row->author_ix, hash, &head) != 0 && !is_followed(pass, row, hash);
 }
 
 static void check_op(struct pass *pass, uint64_t n)
@@ -262,9 +261,15 @@ static void check_head(struct pass *pass, const struct author *author, const str
     struct row row;
     struct place place;
     if (head->n >= pass->total) {
-        struct damage damage = {.n = head->n, .problem = stale_head, .has_author = true,
-                                .author = author->key, .seq = head->seq, .has_id = true,
-                                .id = head->id, .has_hash = true, .hash = head->hash};
+        struct damage damage = {.n = head->n,
+                                .problem = stale_head,
+                                .has_author = true,
+                                .author = author->key,
+                                .seq = head->seq,
+                                .has_id = true,
+                                .id = head->id,
+                                .has_hash = true,
+                                .hash = head->hash};
         record(pass->check, &damage);
         return;
     }

@@ -105,7 +105,9 @@ static void put_steps(struct arena *arena, struct value *map, const struct tick 
 static void make_clock(struct arena *arena, struct value *vectors)
 {
     static const struct tick ordinary[] = {
-        {'t', 1000, 0, 1000, 0, 0}, {'t', 1000, 0, 1000, 1, 0}, {'t', 1005, 0, 1005, 0, 0},
+        {'t', 1000, 0, 1000, 0, 0},
+        {'t', 1000, 0, 1000, 1, 0},
+        {'t', 1005, 0, 1005, 0, 0},
         {'t', 900, 0, 1005, 1, 0},
     };
     static const struct tick received[] = {
@@ -168,8 +170,8 @@ static void make_values(struct arena *arena, struct value *vectors)
         {"bytes", "c403010203", "{\"/\":{\"bytes\":\"AQID\"}}", 0},
         {"a link", "81a12fc4050171120141", "{\"/\":\"bafyreakb\"}", 0},
         {"an array", "93010203", "[1,2,3]", 0},
-        {"a map, keys ascending by bytes", "83a141c0a161c3a2616200", "{\"A\":null,\"a\":true,\"ab\":0}",
-         0},
+        {"a map, keys ascending by bytes", "83a141c0a161c3a2616200",
+         "{\"A\":null,\"a\":true,\"ab\":0}", 0},
         {"nested nine deep", "919191919191919190", NULL, ERR_TOO_LARGE},
         {"nested eight deep", "9191919191919190", "[[[[[[[[]]]]]]]]", 0},
         {"an integer in a longer form", "cc7f", NULL, ERR_NOT_CANONICAL},
@@ -274,14 +276,14 @@ static void make_payloads(struct arena *arena, struct value *vectors)
     changed[full.len - 1] ^= 1;
     push_payload(arena, vectors, "one bit changed", bytes_of(changed, full.len), full.len, &digest,
                  NULL, ERR_BAD_DIGEST);
-    push_payload(arena, vectors, "another size than announced", full, full.len + 1, &digest,
-                 NULL, ERR_BAD_DIGEST);
+    push_payload(arena, vectors, "another size than announced", full, full.len + 1, &digest, NULL,
+                 ERR_BAD_DIGEST);
     push_payload(arena, vectors, "the digest of the first section alone", full, full.len, &one,
                  NULL, ERR_BAD_DIGEST);
     struct bytes garbage = unhex("00ff00ff");
     struct op_hash whole = digest_by_hand(&garbage, 1);
-    push_payload(arena, vectors, "no sections at all: the bytes count as one", garbage,
-                 garbage.len, &whole, "full", 0);
+    push_payload(arena, vectors, "no sections at all: the bytes count as one", garbage, garbage.len,
+                 &whole, "full", 0);
     push_payload(arena, vectors, "a section that is no payload by itself: the same", sections[0],
                  sections[0].len, &one, "full", 0);
     buf_clear(&out);
@@ -341,10 +343,19 @@ static void make_good_ops(struct arena *arena, struct value *vectors,
     struct op_id deps[2] = {id_at(author, NOW_MS - 2, 0), id_at(author, NOW_MS - 1, 0)};
     struct draft first = {.kind = KIND_DelegateUcan, .payload = payload_first(author)};
     struct draft second = {.seq = 2, .prev = prev, .prev_count = 1};
-    struct draft join = {.seq = 9, .prev = prev, .prev_count = 2, .deps = deps, .dep_count = 2,
+    struct draft join = {.seq = 9,
+                         .prev = prev,
+                         .prev_count = 2,
+                         .deps = deps,
+                         .dep_count = 2,
                          .payload = payload_of("{\"text\":\"tea\",\"geo\":[1,2]}", 3)};
-    struct draft future = {.version = 2, .kind = 4000000000, .seq = 2, .prev = prev,
-                           .prev_count = 1, .further = unhex("93a161c0c3"), .further_count = 1};
+    struct draft future = {.version = 2,
+                           .kind = 4000000000,
+                           .seq = 2,
+                           .prev = prev,
+                           .prev_count = 1,
+                           .further = unhex("93a161c0c3"),
+                           .further_count = 1};
     push_op(arena, vectors, "a first op", author, &first, 0);
     push_op(arena, vectors, "the op after", author, &second, 0);
     push_op(arena, vectors, "a join with dependencies and two sections", author, &join, 0);
@@ -371,7 +382,8 @@ static void make_bad_ops(struct arena *arena, struct value *vectors,
         {"another author's node part", {.id = &foreign}, ERR_BAD_ID},
         {"version 0", {.field[0] = unhex("00")}, ERR_MALFORMED},
         {"a version in a longer form", {.field[0] = unhex("cc01")}, ERR_NOT_CANONICAL},
-        {"an id of 15 bytes", {.field[2] = unhex("c40f000000000000000000000000000000")},
+        {"an id of 15 bytes",
+         {.field[2] = unhex("c40f000000000000000000000000000000")},
          ERR_MALFORMED},
         {"seq 0", {.field[3] = unhex("00")}, ERR_BAD_PREV},
         {"seq 2 after nothing", {.seq = 2}, ERR_BAD_PREV},
@@ -381,11 +393,13 @@ static void make_bad_ops(struct arena *arena, struct value *vectors,
         {"depends on itself", {.deps = &late, .dep_count = 1}, ERR_BAD_DEPS},
         {"a size of 0", {.field[6] = unhex("00")}, ERR_MALFORMED},
         {"a size over the limit", {.field[6] = unhex("ce00010001")}, ERR_TOO_LARGE},
-        {"a digest of 31 bytes", {.field[7] = unhex("c41f00000000000000000000000000000000000000"
-                                                    "000000000000000000000000")},
+        {"a digest of 31 bytes",
+         {.field[7] = unhex("c41f00000000000000000000000000000000000000"
+                            "000000000000000000000000")},
          ERR_MALFORMED},
         {"seven fields", {.array_head = unhex("97")}, ERR_MALFORMED},
-        {"another payload", {.carry = CARRY_THIS, .carried = payload_of("{\"a\":1}", 9)},
+        {"another payload",
+         {.carry = CARRY_THIS, .carried = payload_of("{\"a\":1}", 9)},
          ERR_BAD_DIGEST},
         {"nothing", {.array_head = unhex("c0")}, ERR_MALFORMED},
     };
@@ -452,8 +466,7 @@ static void make_bad_frames(struct arena *arena, struct value *vectors,
             be_put(changed + 34, 4, cases[i].length);
         }
         size_t len = (size_t)((ptrdiff_t)wire.len - cases[i].cut);
-        push_segment(arena, vectors, cases[i].why, bytes_of(changed, len), NULL, 0,
-                     cases[i].error);
+        push_segment(arena, vectors, cases[i].why, bytes_of(changed, len), NULL, 0, cases[i].error);
     }
     push_segment(arena, vectors, "cut in its frame", bytes_of(wire.data, 33), NULL, 0,
                  ERR_TRUNCATED);
@@ -483,7 +496,8 @@ static void make_segments(struct arena *arena, struct value *vectors)
         {"a seq that jumps", {run[3], make_next(&author, run[3], &seq)}, ERR_BAD_PREV},
         {"an id that stands still", {run[3], make_next(&author, run[3], &still)}, ERR_BAD_ID},
         {"another author's node part", {run[3], make_next(&other, run[3], NULL)}, ERR_BAD_ID},
-        {"another payload", {run[3], with_payload(run[4], payload_of("{\"x\":1}", 9)), run[5]},
+        {"another payload",
+         {run[3], with_payload(run[4], payload_of("{\"x\":1}", 9)), run[5]},
          ERR_BAD_DIGEST},
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
@@ -520,8 +534,8 @@ static void history_begin(struct history *history, struct arena *arena)
         .arena = arena, .deliveries = value_array(), .verdicts = value_array()};
 }
 
-static void deliver_wire(struct history *history, struct bytes wire, int error,
-                         uint32_t appended, uint32_t duplicate, uint32_t parked)
+static void deliver_wire(struct history *history, struct bytes wire, int error, uint32_t appended,
+                         uint32_t duplicate, uint32_t parked)
 {
     struct arena *arena = history->arena;
     struct value map = value_map();
@@ -588,9 +602,9 @@ static struct op_hash frontier_by_hand(struct history *history)
     for (uint32_t turn = 0; turn < history->authors; turn++) {
         uint32_t least = UINT32_MAX;
         for (uint32_t i = 0; i < history->authors; i++) {
-            if (!done[i] && (least == UINT32_MAX ||
-                             memcmp(history->author[i]->key.b, history->author[least]->key.b,
-                                    32) < 0)) {
+            if (!done[i] &&
+                (least == UINT32_MAX ||
+                 memcmp(history->author[i]->key.b, history->author[least]->key.b, 32) < 0)) {
                 least = i;
             }
         }
@@ -598,8 +612,7 @@ static struct op_hash frontier_by_hand(struct history *history)
         qsort(history->heads[least], history->head_count[least], sizeof(struct op_hash),
               compare_hashes);
         buf_put(&out, history->author[least]->key.b, 32);
-        buf_put(&out, history->heads[least],
-                history->head_count[least] * sizeof(struct op_hash));
+        buf_put(&out, history->heads[least], history->head_count[least] * sizeof(struct op_hash));
     }
     assert_ok(buf_error(&out));
     hash = hash_bytes(buf_bytes(&out));
@@ -728,8 +741,10 @@ static void history_payloads(struct arena *arena, struct value *vectors)
     expect(&history, ops[4], "pending", "version_unknown");
     expect(&history, waiting, "pending", "dep_missing");
     expect_head(&history, &one, waiting);
-    history_end(&history, "no payload, a broken one, an unknown kind, a later version, a missing "
-                          "dependency: all are in the chain", vectors);
+    history_end(&history,
+                "no payload, a broken one, an unknown kind, a later version, a missing "
+                "dependency: all are in the chain",
+                vectors);
 }
 
 static void history_future(struct arena *arena, struct value *vectors)
@@ -785,8 +800,9 @@ static void history_refusals(struct arena *arena, struct value *vectors)
     deliver(&history, &one, &stands, 1, ERR_BAD_ID, 0);
     expect_applied(&history, ops, 4);
     expect_head(&history, &one, ops[3]);
-    history_end(&history, "a first op that admits nobody, a swapped op, a cut, a byte too many, a "
-                          "wrong seq, an id that stands still; inner garbage signatures are fine",
+    history_end(&history,
+                "a first op that admits nobody, a swapped op, a cut, a byte too many, a "
+                "wrong seq, an id that stands still; inner garbage signatures are fine",
                 vectors);
     buf_free(&longer);
 }
@@ -869,9 +885,9 @@ static void history_unsigned_join(struct arena *arena, struct value *vectors)
     const struct made *ends[2] = {make_next(&one, first, &left), make_next(&one, first, &right)};
     const struct made *join = make_join(&one, ends, 2, NULL);
     const struct made *inside[2] = {ends[0], join};
-    const struct made *vouched[2][2] = {{ends[0], make_next(&one, ends[0], NULL)},
-                                        {ends[1], make_next(&one, ends[1], &(struct draft){
-                                                                    .wall_ms = NOW_MS - 40})}};
+    const struct made *vouched[2][2] = {
+        {ends[0], make_next(&one, ends[0], NULL)},
+        {ends[1], make_next(&one, ends[1], &(struct draft){.wall_ms = NOW_MS - 40})}};
     history_begin(&history, arena);
     deliver(&history, &one, &first, 1, 0, 0);
     deliver(&history, &one, ends, 1, ERR_BAD_SIGNATURE, 0);
@@ -900,8 +916,8 @@ static void history_late(struct arena *arena, struct value *vectors)
     const struct made *dep = make_first(&two, NOW_MS - 200);
     struct draft waits = {.payload = full, .deps = &dep->id, .dep_count = 1};
     const struct made *op = make_next(&one, first, &waits);
-    struct draft redacted = {.payload = full, .carry = CARRY_THIS,
-                             .carried = payload_redact(full, 2)};
+    struct draft redacted = {
+        .payload = full, .carry = CARRY_THIS, .carried = payload_redact(full, 2)};
     const struct made *core = make_next(&one, op, &redacted);
     redacted.carried = payload_redact(full, 1);
     const struct made *no_core = make_next(&one, core, &redacted);
@@ -923,8 +939,10 @@ static void history_late(struct arena *arena, struct value *vectors)
     expect(&history, no_core, "pending", "payload_absent");
     expect_head(&history, &one, no_core);
     expect_head(&history, &two, dep);
-    history_end(&history, "a payload and a dependency that come later; redacted payloads with and "
-                          "without their core", vectors);
+    history_end(&history,
+                "a payload and a dependency that come later; redacted payloads with and "
+                "without their core",
+                vectors);
 }
 
 static void make_chains(struct arena *arena, struct value *vectors)

@@ -89,13 +89,14 @@ static void a_first_op_has_key_token_and_proofs(void **state)
         const char *fields; /* %s: the key */
         int error;
     } cases[] = {
-        {"all three", "{\"key\":{\"/\":{\"bytes\":\"%s\"}},\"token\":{\"/\":{\"bytes\":\"\"}},\"proofs\":[]}",
+        {"all three",
+         "{\"key\":{\"/\":{\"bytes\":\"%s\"}},\"token\":{\"/\":{\"bytes\":\"\"}},\"proofs\":[]}",
          0},
         {"no token", "{\"key\":{\"/\":{\"bytes\":\"%s\"}},\"proofs\":[]}", ERR_UNKNOWN_AUTHOR},
         {"no proofs", "{\"key\":{\"/\":{\"bytes\":\"%s\"}},\"token\":{\"/\":{\"bytes\":\"\"}}}",
          ERR_UNKNOWN_AUTHOR},
-        {"a token that is text", "{\"key\":{\"/\":{\"bytes\":\"%s\"}},\"token\":\"x\",\"proofs\":[]}",
-         ERR_UNKNOWN_AUTHOR},
+        {"a token that is text",
+         "{\"key\":{\"/\":{\"bytes\":\"%s\"}},\"token\":\"x\",\"proofs\":[]}", ERR_UNKNOWN_AUTHOR},
         {"proofs that are no bytes",
          "{\"key\":{\"/\":{\"bytes\":\"%s\"}},\"token\":{\"/\":{\"bytes\":\"\"}},\"proofs\":[1]}",
          ERR_UNKNOWN_AUTHOR},

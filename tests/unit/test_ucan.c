@@ -12,7 +12,8 @@
 
 /* Bob and Carol of the UCAN working group's fixtures. */
 static const char bob_seed[] = "5f8fdf91cd4d94e75f1330134afdf8dd190cf7e2c07888a13acfef65403a4221";
-static const char carol_public[] = "65cae0322d9cdad14ff9b296b46c7e05b151330552206104301b3da99a9e9631";
+static const char carol_public[] =
+    "65cae0322d9cdad14ff9b296b46c7e05b151330552206104301b3da99a9e9631";
 static const char bob_did[] = "did:key:z6MkmT9j6fVZqzXV8u2wVVSu49gYSRYGSQnduWXF6foAJrqz";
 static const char carol_did[] = "did:key:z6MkmJceVoQSHs45cReEXoLtWm1wosCG8RLxfKwhxoqzoTkC";
 
@@ -64,8 +65,7 @@ static void token_is_byte_for_byte_the_same(void **state)
     struct buf token;
     unhex(carol_public, carol, sizeof(carol));
     unhex(token_hex, expected, sizeof(expected));
-    struct ucan_delegation delegation = {
-        .audience = carol, .subject = key->public, .command = "/"};
+    struct ucan_delegation delegation = {.audience = carol, .subject = key->public, .command = "/"};
     for (uint8_t i = 0; i < UCAN_NONCE; i++) {
         delegation.nonce[i] = i;
     }

@@ -293,7 +293,8 @@ static void check_verdict(struct arena *arena, const char *why, const struct val
     assert_err(why, order_get(txn, &id, &hash, &place), 0);
     const char *reason = reason_code(place.verdict.reason);
     const struct value *wanted = value_get(want, "reason");
-    bool same = value_is_text(value_get(want, "verdict"), verdict_state_code(place.verdict.state)) &&
+    bool same = value_is_text(value_get(want, "verdict"),
+                              verdict_state_code(place.verdict.state)) &&
                 (reason == NULL ? wanted->type == VALUE_NULL : value_is_text(wanted, reason));
     if (!same) {
         fail_msg("%s: %s is %s", why, reason == NULL ? "" : reason,
