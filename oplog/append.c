@@ -8,9 +8,6 @@
 #include "oplog/clock.h"
 #include "oplog/kinds.h"
 
-/* Heads looked at when joining; beyond these, the next op joins on. */
-#define HEADS_SEEN 64u
-
 /* More than an own header and signature take, without what they name. */
 #define OWN_OVERHEAD 192u
 #define PREV_BYTES 34u
@@ -91,24 +88,29 @@ static int tip_before_ahead(struct txn *txn, uint32_t ix, uint64_t n, uint64_t n
     }
 }
 
+/* The heads that are not ahead, as many as one op may follow; the next op joins on. */
 static int tip_find(struct txn *txn, uint32_t ix, uint64_t now_ms, bool abandons, struct tip *tip)
 {
-    struct head heads[HEADS_SEEN];
     uint32_t count;
     *tip = (struct tip){0};
-    int rv = heads_of(txn, ix, heads, HEADS_SEEN, &count);
-    if (rv != 0) {
+    int rv = heads_of(txn, ix, NULL, 0, &count);
+    if (rv != 0 || count == 0) {
         return rv;
     }
-    uint32_t seen = count < HEADS_SEEN ? count : HEADS_SEEN;
-    for (uint32_t i = 0; i < seen && tip->prev_count < LIMIT_PREV; i++) {
+    struct head *heads = calloc(count, sizeof(*heads));
+    if (heads == NULL) {
+        return ERR_NO_MEMORY;
+    }
+    rv = heads_of(txn, ix, heads, count, &count);
+    for (uint32_t i = 0; rv == 0 && i < count && tip->prev_count < LIMIT_PREV; i++) {
         if (!own_is_ahead(&heads[i].id, now_ms)) {
             tip_add(tip, &heads[i].hash, &heads[i].id, heads[i].seq);
         }
     }
-    if (tip->prev_count == 0 && seen > 0) {
+    if (rv == 0 && tip->prev_count == 0) {
         rv = abandons ? tip_before_ahead(txn, ix, heads[0].n, now_ms, tip) : ERR_CLOCK;
     }
+    free(heads);
     qsort(tip->prev, tip->prev_count, sizeof(tip->prev[0]), compare_hashes);
     return rv;
 }
