@@ -5,15 +5,38 @@
 #include "node/wall.h"
 #include "node/writer.h"
 
-static int emit_result(struct call *call, uint32_t kind, const struct append_result *result)
+/* The dependencies that are not here. The op is stored already, so they are left out if they
+ * cannot be looked up. */
+static struct value view_missing(struct call *call, struct store *store, const struct draft *draft)
+{
+    struct value missing = value_array();
+    struct txn *txn;
+    if (txn_begin_read(store, &txn) != 0) {
+        return missing;
+    }
+    for (uint32_t i = 0; i < draft->dep_count; i++) {
+        bool here = true;
+        if (order_has(txn, &draft->deps[i], &here) == 0 && !here) {
+            value_push(call->arena, &missing, view_id(call->arena, &draft->deps[i]));
+        }
+    }
+    txn_abort(txn);
+    return missing;
+}
+
+static int emit_result(struct call *call, struct store *store, const struct draft *draft,
+                       const struct append_result *result)
 {
     struct arena *arena = call->arena;
     struct value response = response_ok(arena);
     value_put(arena, &response, "id", view_id(arena, &result->id));
     value_put(arena, &response, "hash", view_hash(arena, &result->hash));
     value_put(arena, &response, "seq", value_int((int64_t)result->seq));
-    value_put(arena, &response, "kind", view_kind(kind));
+    value_put(arena, &response, "kind", view_kind(draft->kind));
     view_verdict(arena, &result->verdict, &response);
+    if (result->verdict.reason == REASON_DEP_MISSING) {
+        value_put(arena, &response, "missing", view_missing(call, store, draft));
+    }
     return call_emit(call, &response);
 }
 
@@ -29,7 +52,11 @@ static int append_one(struct call *call, struct writer *writer, struct buf *payl
     }
     struct append_item item = draft_item(&draft, payload);
     rv = writer_append(call, writer, now_ms, &item, 1, &result);
-    return rv != 0 ? rv : emit_result(call, draft.kind, &result);
+    if (rv != 0) {
+        return rv;
+    }
+    call->unreported = (struct unreported){.count = 1, .first = result.id, .last = result.id};
+    return emit_result(call, writer->store, &draft, &result);
 }
 
 static int check_request(struct call *call, bool batch)

@@ -14,8 +14,9 @@ struct reading {
     struct arena *arena;
     const char *const *words;
     int count;
-    int at;         /* The next word. */
-    bool only_args; /* After "--". */
+    int at;            /* The next word. */
+    bool only_args;    /* After "--". */
+    bool command_seen; /* The words after it are arguments. */
     bool help;
     unsigned params; /* Arguments taken so far. */
     int input;
@@ -68,12 +69,16 @@ static int parse_json(struct reading *reading, const char *flag, struct bytes te
                       struct value *out)
 {
     struct json_why why;
+    char room[sizeof(why.text) + 1];
+    if (text.len == 0) {
+        return call_fail(reading->call, ERR_BAD_JSON, "--%s is empty: {} is an empty one.", flag);
+    }
     int rv = value_from_json(reading->arena, text, out, &why);
     if (rv == 0) {
         return 0;
     }
-    return call_fail(reading->call, rv, "The value of --%s is not JSON that can be used: %s.", flag,
-                     why.text[0] != 0 ? why.text : err_sentence(rv));
+    return call_fail(reading->call, rv, "The value of --%s is not JSON that can be used: %s", flag,
+                     json_reason(rv, &why, room));
 }
 
 static int json_value(struct reading *reading, const char *flag, const char *word,
@@ -129,6 +134,11 @@ static int count_value(struct reading *reading, const struct flag *flag, const c
     return 0;
 }
 
+static int given_twice(struct reading *reading, const struct flag *flag)
+{
+    return call_fail(reading->call, ERR_USAGE, "--%s is given twice.", flag->name);
+}
+
 static int put_flag(struct reading *reading, const struct flag *flag, const char *word)
 {
     struct value *request = &reading->args->request;
@@ -144,7 +154,7 @@ static int put_flag(struct reading *reading, const struct flag *flag, const char
         return 0;
     }
     if (there != NULL) {
-        return call_fail(reading->call, ERR_USAGE, "--%s is given twice.", flag->name);
+        return given_twice(reading, flag);
     }
     int rv = 0;
     if (flag->type == FLAG_TEXT) {
@@ -161,22 +171,14 @@ static int put_flag(struct reading *reading, const struct flag *flag, const char
     return rv;
 }
 
-/* The value of a flag: after "=", or the next word. NULL if there is none. */
-static const char *flag_value(struct reading *reading, const char *word)
-{
-    const char *equals = strchr(word, '=');
-    if (equals != NULL) {
-        return equals + 1;
-    }
-    return reading->at < reading->count ? reading->words[reading->at++] : NULL;
-}
-
 static int take_common(struct reading *reading, const struct flag *flag, const char *value)
 {
     if (strcmp(flag->name, "json") == 0) {
         reading->args->json = true;
     } else if (strcmp(flag->name, "help") == 0) {
         reading->help = true;
+    } else if (reading->args->store != NULL) {
+        return given_twice(reading, flag);
     } else if (value[0] == 0) {
         return call_fail(reading->call, ERR_USAGE, "--store needs the name of a folder.");
     } else {
@@ -190,33 +192,112 @@ static bool is_common(const struct flag *flag)
     return strcmp(flag->key, "") == 0;
 }
 
-static int take_flag(struct reading *reading, const char *word)
+/* Words --------------------------------------------------------------------------------- */
+
+enum word_type { WORD_COMMAND, WORD_ARGUMENT, WORD_FLAG };
+
+/* A word, and if it is a flag, what is known of it. */
+struct word {
+    enum word_type type;
+    const char *text;
+    const struct flag *flag; /* NULL for one that no command has. */
+    const char *value;       /* NULL where one is missing. */
+};
+
+/* A flag may stand before its command, so one of any command is known as such. */
+static const struct flag *find_flag(const struct reading *reading, const char *word)
 {
-    if (strcmp(word, "-h") == 0) {
+    struct bytes name = bytes_of(word + 2, strcspn(word + 2, "="));
+    const struct flag *flag = flag_find(reading->args->command, name);
+    for (const struct command *command = commands; flag == NULL && command->name != NULL;
+         command++) {
+        flag = flag_find(command, name);
+    }
+    return flag;
+}
+
+/* A flag that takes a value takes the next word, whatever that looks like. */
+static void read_flag(struct reading *reading, struct word *out)
+{
+    const char *equals = strchr(out->text, '=');
+    out->type = WORD_FLAG;
+    out->flag = strncmp(out->text, "--", 2) == 0 ? find_flag(reading, out->text) : NULL;
+    if (out->flag == NULL || out->flag->type == FLAG_SWITCH || equals != NULL) {
+        out->value = equals != NULL ? equals + 1 : "";
+    } else {
+        out->value = reading->at < reading->count ? reading->words[reading->at++] : NULL;
+    }
+}
+
+/* False after the last. */
+static bool next_word(struct reading *reading, struct word *out)
+{
+    if (reading->at < reading->count && !reading->only_args &&
+        strcmp(reading->words[reading->at], "--") == 0) {
+        reading->only_args = true;
+        reading->at++;
+    }
+    if (reading->at == reading->count) {
+        return false;
+    }
+    *out = (struct word){.type = WORD_ARGUMENT, .text = reading->words[reading->at++]};
+    bool dashed = !reading->only_args && out->text[0] == '-' && out->text[1] != 0;
+    if (!reading->command_seen && (!dashed || strcmp(out->text, "--version") == 0)) {
+        out->type = WORD_COMMAND;
+        reading->command_seen = true;
+    } else if (dashed) {
+        read_flag(reading, out);
+    }
+    return true;
+}
+
+static void rewind_words(struct reading *reading)
+{
+    reading->at = 0;
+    reading->only_args = false;
+    reading->command_seen = false;
+}
+
+/* Find the command, and whether --json was given, however wrong the rest may be. */
+static int find_command(struct reading *reading)
+{
+    struct word word;
+    int rv = 0;
+    while (next_word(reading, &word)) {
+        if (word.type == WORD_COMMAND) {
+            const char *name = strcmp(word.text, "--version") == 0 ? "version" : word.text;
+            rv = command_read(reading->call, name, &reading->args->command);
+        } else if (word.type == WORD_FLAG && strcmp(word.text, "--json") == 0) {
+            reading->args->json = true;
+        }
+    }
+    rewind_words(reading);
+    return rv;
+}
+
+static int take_flag(struct reading *reading, const struct word *word)
+{
+    const struct flag *flag = word->flag;
+    if (strcmp(word->text, "-h") == 0) {
         reading->help = true;
         return 0;
     }
-    const struct flag *flag = NULL;
-    if (strncmp(word, "--", 2) == 0) {
-        flag = flag_find(reading->args->command, bytes_of(word + 2, strcspn(word + 2, "=")));
+    if (flag != NULL && !is_common(flag) && reading->args->command == NULL) {
+        return 0; /* What is missing is the command. */
     }
-    if (flag == NULL) {
-        return unknown_flag(reading, word);
+    if (flag == NULL || flag_find(reading->args->command, bytes_of_text(flag->name)) != flag) {
+        return unknown_flag(reading, word->text);
     }
-    const char *value = "";
-    if (flag->type != FLAG_SWITCH) {
-        value = flag_value(reading, word);
-    } else if (strchr(word, '=') != NULL) {
+    if (flag->type == FLAG_SWITCH && strchr(word->text, '=') != NULL) {
         return call_fail(reading->call, ERR_USAGE, "--%s takes no value.", flag->name);
     }
-    if (value == NULL) {
+    if (word->value == NULL) {
         return call_fail(reading->call, ERR_USAGE, "--%s needs a value: %s.", flag->name,
                          flag->word);
     }
-    return is_common(flag) ? take_common(reading, flag, value) : put_flag(reading, flag, value);
+    return is_common(flag) ? take_common(reading, flag, word->value)
+                           : put_flag(reading, flag, word->value);
 }
-
-/* Words --------------------------------------------------------------------------------- */
 
 static int take_param(struct reading *reading, const char *word)
 {
@@ -230,68 +311,15 @@ static int take_param(struct reading *reading, const char *word)
     return 0;
 }
 
-static bool looks_like_flag(const struct reading *reading, const char *word)
-{
-    return !reading->only_args && word[0] == '-' && word[1] != 0;
-}
-
-static bool is_command(const struct reading *reading, const char *word)
-{
-    return !looks_like_flag(reading, word) || strcmp(word, "--version") == 0;
-}
-
-/* The command is the first word that is no common flag. */
-static int find_command(struct reading *reading)
-{
-    for (int i = 0; i < reading->count; i++) {
-        const char *word = reading->words[i];
-        if (strcmp(word, "--version") == 0) {
-            reading->args->command = command_find("version");
-            return 0;
-        }
-        if (strcmp(word, "--store") == 0) {
-            i++;
-        } else if (word[0] != '-') {
-            reading->args->command = command_find(word);
-            if (reading->args->command != NULL) {
-                return 0;
-            }
-            const char *near = command_suggest(word);
-            return near != NULL
-                       ? call_fail(reading->call, ERR_USAGE,
-                                   "There is no command '%s': did you mean '%s'?", word, near)
-                       : call_fail(reading->call, ERR_USAGE,
-                                   "There is no command '%s': `meshlog help` lists them.", word);
-        }
-    }
-    return 0;
-}
-
-/* Was --json given, however wrong the rest may be? */
-static bool wants_json(int count, const char *const words[])
-{
-    for (int i = 0; i < count && strcmp(words[i], "--") != 0; i++) {
-        if (strcmp(words[i], "--json") == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
 static int take_words(struct reading *reading)
 {
-    bool command_seen = false;
+    struct word word;
     int rv = 0;
-    while (rv == 0 && reading->at < reading->count) {
-        const char *word = reading->words[reading->at++];
-        if (!reading->only_args && strcmp(word, "--") == 0) {
-            reading->only_args = true;
-        } else if (!command_seen && is_command(reading, word)) {
-            command_seen = true;
-        } else if (looks_like_flag(reading, word)) {
-            rv = take_flag(reading, word);
-        } else {
-            rv = take_param(reading, word);
+    while (rv == 0 && next_word(reading, &word)) {
+        if (word.type == WORD_FLAG) {
+            rv = take_flag(reading, &word);
+        } else if (word.type == WORD_ARGUMENT) {
+            rv = take_param(reading, word.text);
         }
     }
     return rv;
@@ -313,7 +341,7 @@ int args_parse(struct call *call, struct arena *arena, int count, const char *co
 {
     struct reading reading = {
         .call = call, .arena = arena, .words = words, .count = count, .input = input, .args = out};
-    *out = (struct args){.request = value_map(), .json = wants_json(count, words)};
+    *out = (struct args){.request = value_map()};
     int rv = find_command(&reading);
     if (rv == 0) {
         rv = take_words(&reading);

@@ -38,6 +38,7 @@ struct batch {
     uint32_t item_count;
     uint64_t stored; /* Ops that are durable. */
     bool refused;    /* A line was. */
+    int failed;      /* The error after the lines of the group; the call has its message. */
     struct slot slots[LIMIT_GROUP_OPS];
     struct draft drafts[LIMIT_GROUP_OPS];
     struct append_item items[LIMIT_GROUP_OPS];
@@ -81,13 +82,14 @@ static int read_ref(struct batch *batch, const struct value *request, struct val
     if (ref == NULL || ref->type == VALUE_NULL) {
         return 0;
     }
-    if (ref->type == VALUE_INT) {
+    if (ref->type == VALUE_INT || ref->type == VALUE_BOOL) {
         *out = *ref;
         return 0;
     }
     if (ref->type != VALUE_TEXT || ref->bytes.len > REF_MAX) {
         return call_fail(batch->call, ERR_BAD_JSON,
-                         "Its \"ref\" must be a whole number or a text of at most %u bytes.",
+                         "Its \"ref\" must be a whole number, true, false or a text of at most "
+                         "%u bytes.",
                          REF_MAX);
     }
     *out = value_text_of(arena_copy(&batch->group_arena, ref->bytes));
@@ -98,16 +100,17 @@ static int read_line(struct batch *batch, struct bytes line, uint64_t now_ms, st
 {
     struct value request;
     struct json_why why;
+    char room[sizeof(why.text) + 1];
     struct call *call = batch->call;
     arena_reset(&batch->line_arena);
     int rv = value_from_json(&batch->line_arena, line, &request, &why);
     if (rv != 0) {
-        return call_fail(call, rv, "It is not JSON that can be used: %s.",
-                         why.text[0] != 0 ? why.text : err_sentence(rv));
+        return call_fail(call, rv, "It is not JSON that can be used: %s",
+                         json_reason(rv, &why, room));
     }
-    rv = check_fields(call, &request);
+    rv = read_ref(batch, &request, &slot->ref); /* First: it comes back with a refusal too. */
     if (rv == 0) {
-        rv = read_ref(batch, &request, &slot->ref);
+        rv = check_fields(call, &request);
     }
     if (rv == 0) {
         rv = draft_read(call, batch->writer.store, &request, now_ms, &batch->salts,
@@ -146,7 +149,8 @@ static int take_line(struct batch *batch, struct bytes line, bool too_long, uint
         return rv;
     }
     batch->slot_count++;
-    return arena_error(&batch->group_arena);
+    rv = arena_error(&batch->group_arena);
+    return rv == 0 ? 0 : call_fail_tree(batch->call, rv);
 }
 
 static bool group_is_full(const struct batch *batch)
@@ -155,31 +159,29 @@ static bool group_is_full(const struct batch *batch)
            batch->payloads.len + LIMIT_PAYLOAD > LIMIT_TXN_BYTES;
 }
 
-/* Take the lines that are there; wait only for the first. */
-static int gather(struct batch *batch, uint64_t *now_ms, bool *more)
+/* Take the lines that are there; wait only for the first. An error ends the group: what was taken
+ * before it is still stored and answered. */
+static void gather(struct batch *batch, uint64_t *now_ms, bool *more)
 {
     struct bytes line;
     arena_reset(&batch->group_arena);
     buf_clear(&batch->payloads);
     batch->slot_count = 0;
     batch->item_count = 0;
-    while (!group_is_full(batch)) {
+    while (batch->failed == 0 && !group_is_full(batch)) {
         enum lines_event event = lines_next(&batch->lines, batch->slot_count == 0, &line);
         if (event == LINES_FAILED) {
-            return call_fail(batch->call, ERR_IO, "The lines of the batch cannot be read: %s.",
-                             strerror(errno));
+            batch->failed = call_fail(
+                batch->call, ERR_IO, "The lines of the batch cannot be read: %s.", strerror(errno));
+            return;
         }
         if (event != LINES_LINE && event != LINES_TOO_LONG) {
             *more = event == LINES_NONE_YET;
-            return 0;
+            return;
         }
         *now_ms = batch->slot_count == 0 ? wall_ms() : *now_ms;
-        int rv = take_line(batch, line, event == LINES_TOO_LONG, *now_ms);
-        if (rv != 0) {
-            return rv;
-        }
+        batch->failed = take_line(batch, line, event == LINES_TOO_LONG, *now_ms);
     }
-    return 0;
 }
 
 static int emit_slot(struct batch *batch, const struct slot *slot)
@@ -217,6 +219,10 @@ static int commit(struct batch *batch, uint64_t now_ms)
                            batch->results);
     if (rv == 0) {
         batch->stored += batch->item_count;
+        batch->call->unreported = (struct unreported){
+            .count = batch->item_count,
+            .first = batch->results[0].id,
+            .last = batch->results[batch->item_count - 1].id};
         return 0;
     }
     char why[sizeof(batch->call->message)];
@@ -233,15 +239,17 @@ static int run_groups(struct batch *batch)
     int rv = 0;
     while (rv == 0 && more && stop_signal() == 0) {
         uint64_t now_ms = 0;
-        rv = gather(batch, &now_ms, &more);
-        if (rv == 0) {
-            rv = commit(batch, now_ms);
-        }
+        gather(batch, &now_ms, &more);
+        rv = commit(batch, now_ms);
         for (uint32_t i = 0; rv == 0 && i < batch->slot_count; i++) {
             rv = emit_slot(batch, &batch->slots[i]);
         }
         if (rv == 0) {
             rv = call_flush(batch->call);
+        }
+        if (rv == 0) {
+            batch->call->unreported.count = 0;
+            rv = batch->failed;
         }
     }
     return rv;

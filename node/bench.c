@@ -1,6 +1,7 @@
 #include "bench/bench.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,6 +11,8 @@
 #include "node/scratch.h"
 
 #define OPS_DEFAULT 200000
+#define OPS_LEAST 100 /* As bench_run asks for. */
+#define OPS_MOST 100000000
 
 static void show_progress(void *ctx, const char *what)
 {
@@ -41,6 +44,10 @@ static int measure(struct call *call, const char *dir)
     (void)value_get_int(call->request, "ops", &ops);
     (void)snprintf(only, sizeof(only), "%.*s", names.len < 255 ? (int)names.len : 255,
                    (const char *)names.data);
+    if (ops < OPS_LEAST || ops > OPS_MOST) {
+        return call_fail(call, ERR_USAGE, "--ops needs a number from %d to %d, not %" PRId64 ".",
+                         OPS_LEAST, OPS_MOST, ops);
+    }
     int rv = find_self(call, self);
     if (rv != 0) {
         return rv;
@@ -70,20 +77,11 @@ static int measure(struct call *call, const char *dir)
 int run_bench(struct call *call)
 {
     struct scratch scratch;
-    char *prefix;
-    int rv = scratch_prefix(&prefix);
-    if (rv != 0) {
-        return call_fail(call, rv, "%s", err_sentence(rv));
-    }
-    rv = scratch_open(&scratch, prefix);
+    int rv = scratch_open_for(call, "benchmark", &scratch);
     if (rv == 0) {
         rv = measure(call, scratch.path);
         scratch_close(&scratch);
-    } else {
-        (void)call_fail(call, rv, "A folder for the benchmark cannot be made at %s…: %s.", prefix,
-                        strerror(errno));
     }
-    free(prefix);
     return rv;
 }
 

@@ -1,9 +1,13 @@
 #include "node/call.h"
 
+#include <errno.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <unistd.h>
 
 #include "base/text.h"
+#include "oplog/keys.h"
 
 /* Format into the call's message. Paths and ids in it come from elsewhere, so it is escaped. */
 __attribute__((format(printf, 3, 0))) static void set_message(char *message, size_t size,
@@ -31,11 +35,22 @@ int call_fail(struct call *call, int err, const char *format, ...)
     return err;
 }
 
+/* A key that is ours alone, but not even for us to read? */
+static bool key_is_unreadable(const char *dir)
+{
+    char path[PATH_MAX];
+    int len = snprintf(path, sizeof(path), "%s/node.key", dir);
+    return len > 0 && (size_t)len < sizeof(path) && access(path, R_OK) != 0 && errno == EACCES;
+}
+
 int call_fail_store(struct call *call, int err)
 {
     const char *dir = call->store;
     switch (err) {
     case ERR_NO_STORE:
+        if (key_exists(dir, KEY_NODE) || key_exists(dir, KEY_ROOT)) {
+            return call_fail(call, err, CALL_LOST_DATA, dir);
+        }
         return call_fail(
             call, err,
             "There is no store in %s: run `meshlog init` first, or name another folder "
@@ -73,6 +88,12 @@ int call_fail_store(struct call *call, int err)
             "folder on a local disk with --store.",
             dir);
     case ERR_KEY_PERMISSIONS:
+        if (key_is_unreadable(dir)) {
+            return call_fail(call, err,
+                             "You may not read %s/node.key: make it yours alone (chown, chmod "
+                             "600).",
+                             dir);
+        }
         return call_fail(call, err,
                          "Others can read or replace %s/node.key: make it yours alone (chown, "
                          "chmod 600).",
@@ -121,6 +142,21 @@ void call_note(struct call *call, const char *format, ...)
     set_message(text, sizeof(text), format, args);
     va_end(args);
     call->sink->note(call->sink->ctx, text);
+}
+
+const char *json_reason(int err, const struct json_why *why, char room[sizeof(why->text) + 1])
+{
+    static const char *const zeros[] = {"\\u0000 is not allowed", "NUL byte in object key"};
+    for (size_t i = 0; i < sizeof(zeros) / sizeof(zeros[0]); i++) {
+        if (strncmp(why->text, zeros[i], strlen(zeros[i])) == 0) { /* The words of jansson. */
+            return "Texts cannot hold U+0000.";
+        }
+    }
+    if (why->text[0] == 0) {
+        return err_sentence(err);
+    }
+    (void)snprintf(room, sizeof(why->text) + 1, "%s.", why->text);
+    return room;
 }
 
 struct value response_ok(struct arena *arena)

@@ -9,7 +9,7 @@
 #include "oplog/store.h"
 
 /* Where responses go. emit only collects: nothing is written, and nobody waits for a slow
- * reader, before flush. An error of either ends the command. */
+ * reader, before flush or a sentence for people. An error of either ends the command. */
 struct sink {
     void *ctx;
     int (*emit)(void *ctx, const struct value *response);
@@ -18,6 +18,13 @@ struct sink {
     void (*note)(void *ctx, const char *text);
     void (*progress)(void *ctx, const char *what, uint64_t done, uint64_t total);
     int watch; /* A descriptor that hangs up when nobody listens any more; -1 for none. */
+};
+
+/* Ops that are durable, but whose responses nobody may have seen yet. */
+struct unreported {
+    uint64_t count;
+    struct op_id first;
+    struct op_id last;
 };
 
 struct call {
@@ -29,6 +36,7 @@ struct call {
     char message[1024]; /* The sentence for people, when the command has failed. */
     bool told;          /* The responses have told of the failure already. */
     int stopped_by;     /* The signal that ended the command early. */
+    struct unreported unreported;
 };
 
 typedef int command_fn(struct call *call) ERR_MUST_CHECK;
@@ -40,6 +48,9 @@ int call_fail(struct call *call, int err, const char *format, ...)
 /* The same for an error of the store or its files, with the folder's name in it. */
 int call_fail_store(struct call *call, int err);
 
+/* What to say of a folder that has keys and no data file. */
+#define CALL_LOST_DATA "data.mdb is missing in %s, but keys are there: restore it from a backup."
+
 /* An error of memory or of a tree that became too large. */
 int call_fail_tree(struct call *call, int err);
 
@@ -49,6 +60,9 @@ int call_open(struct call *call, enum store_mode mode, struct store **out) ERR_M
 int call_emit(struct call *call, const struct value *response) ERR_MUST_CHECK;
 int call_flush(struct call *call) ERR_MUST_CHECK;
 void call_note(struct call *call, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* Why JSON was refused, as the end of a sentence. It may use the room. */
+const char *json_reason(int err, const struct json_why *why, char room[sizeof(why->text) + 1]);
 
 /* A response that begins with "ok": true. */
 struct value response_ok(struct arena *arena);

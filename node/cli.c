@@ -1,11 +1,10 @@
 #include "node/cli.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <unistd.h>
 
-#include "base/limits.h"
-#include "node/args.h"
-#include "node/printer.h"
+#include "node/session.h"
 
 /* Say why the command failed, unless its responses have. */
 static void tell_failure(struct call *call, struct printer *printer, int err)
@@ -39,7 +38,33 @@ static int exit_code(const struct call *call, int err)
     return err == ERR_USAGE ? EXIT_USAGE : EXIT_REFUSED;
 }
 
-/* Write what is left. Nobody listens to a closed pipe, so it is not worth a word. */
+/* Nobody listens to a closed pipe, so that alone is not worth a word; stored ops are. */
+static void tell_broken(struct call *call, struct printer *printer)
+{
+    const struct unreported *ops = &call->unreported;
+    const char *why = strerror(printer->broken);
+    char first[OP_ID_TEXT];
+    char last[OP_ID_TEXT];
+    op_id_text(&ops->first, first);
+    op_id_text(&ops->last, last);
+    if (ops->count == 1) {
+        (void)call_fail(call, ERR_IO,
+                        "The output cannot be written: %s. The op is stored all the same: %s.", why,
+                        first);
+    } else if (ops->count > 1) {
+        (void)call_fail(call, ERR_IO,
+                        "The output cannot be written: %s. %" PRIu64
+                        " ops are stored that were not all reported: %s to %s.",
+                        why, ops->count, first, last);
+    } else if (printer->broken != EPIPE) {
+        (void)call_fail(call, ERR_IO, "The output cannot be written: %s.", why);
+    } else {
+        return;
+    }
+    say_aside(printer, call->message);
+}
+
+/* Write what is left. */
 static int finish(struct call *call, struct printer *printer, int err)
 {
     if (err != 0 && printer->broken == 0) {
@@ -49,41 +74,17 @@ static int finish(struct call *call, struct printer *printer, int err)
     if (printer->broken == 0) {
         return exit_code(call, err);
     }
-    if (printer->broken != EPIPE) {
-        (void)call_fail(call, ERR_IO, "The output cannot be written: %s.",
-                        strerror(printer->broken));
-        say_aside(printer, call->message);
-    }
+    tell_broken(call, printer);
     return EXIT_REFUSED;
-}
-
-static int run_command(struct call *call, struct args *args, struct arena *arena)
-{
-    call->request = &args->request;
-    call->store = store_path(arena, args->store);
-    if (args->command->needs_store && call->store == NULL) {
-        return call_fail(call, ERR_USAGE, "No store was named: give its folder with --store.");
-    }
-    return args->command->run(call);
 }
 
 int cli_run(int count, const char *const words[])
 {
-    struct arena request_arena;
-    struct arena response_arena;
-    struct printer printer;
-    struct args args;
-    struct call call = {.arena = &response_arena, .input = STDIN_FILENO, .sink = &printer.sink};
-    arena_init(&request_arena, LIMIT_TREE_BYTES);
-    arena_init(&response_arena, LIMIT_TREE_BYTES);
-    int rv = args_parse(&call, &request_arena, count, words, STDIN_FILENO, &args);
-    printer_init(&printer, rv == 0 ? args.command->print : NULL, args.json);
-    if (rv == 0) {
-        rv = run_command(&call, &args, &request_arena);
-    }
-    int code = finish(&call, &printer, rv);
-    printer_free(&printer);
-    arena_free(&response_arena);
-    arena_free(&request_arena);
+    struct session session;
+    session_begin(&session, count, words, STDIN_FILENO);
+    printer_init(&session.printer, session_print(&session), session.args.json);
+    int rv = session_run(&session, NULL);
+    int code = finish(&session.call, &session.printer, rv);
+    session_end(&session);
     return code;
 }

@@ -181,7 +181,7 @@ static void consider(const char *word, const char *name, const char **best, unsi
     }
 }
 
-const char *command_suggest(const char *name)
+static const char *command_suggest(const char *name)
 {
     const char *best = NULL;
     unsigned least = NEAR;
@@ -191,6 +191,19 @@ const char *command_suggest(const char *name)
         }
     }
     return best;
+}
+
+int command_read(struct call *call, const char *name, const struct command **out)
+{
+    *out = command_find(name);
+    if (*out != NULL) {
+        return 0;
+    }
+    const char *near = command_suggest(name);
+    return near != NULL ? call_fail(call, ERR_USAGE, "There is no command '%s': did you mean '%s'?",
+                                    name, near)
+                        : call_fail(call, ERR_USAGE,
+                                    "There is no command '%s': `meshlog help` lists them.", name);
 }
 
 const char *flag_suggest(const struct command *command, const char *name)

@@ -43,8 +43,10 @@ extern const struct flag common_flags[];
 
 const struct command *command_find(const char *name);
 
+/* The same, or ERR_USAGE with the nearest name. */
+int command_read(struct call *call, const char *name, const struct command **out) ERR_MUST_CHECK;
+
 /* The name nearest to a mistyped one; NULL if none is near. */
-const char *command_suggest(const char *name);
 const char *flag_suggest(const struct command *command, const char *name);
 
 /* The flag of that name, given or common; NULL if there is none. */

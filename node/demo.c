@@ -5,9 +5,8 @@
 #include <unistd.h>
 
 #include "base/limits.h"
-#include "node/args.h"
-#include "node/command.h"
 #include "node/scratch.h"
+#include "node/session.h"
 #include "node/wall.h"
 #include "oplog/ingest.h"
 
@@ -16,7 +15,6 @@
 
 struct demo {
     struct call *call;
-    const char *dir;
     char laptop[4096];
     char phone[4096];
     struct buf said; /* What the last command printed. */
@@ -69,28 +67,17 @@ static int tell_said(struct demo *demo)
 static int run_words(struct demo *demo, const char *store, int count, const char *const words[],
                      int input)
 {
-    struct arena request_arena;
-    struct arena response_arena;
-    struct printer printer;
-    struct args args;
-    struct call call = {
-        .arena = &response_arena, .store = store, .input = input, .sink = &printer.sink};
-    arena_init(&request_arena, LIMIT_TREE_BYTES);
-    arena_init(&response_arena, LIMIT_TREE_BYTES);
-    int rv = args_parse(&call, &request_arena, count, words, input, &args);
-    printer_init_memory(&printer, rv == 0 ? args.command->print : NULL, WIDTH);
-    if (rv == 0) {
-        call.request = &args.request;
-        rv = args.command->run(&call);
-    }
+    struct session session;
+    session_begin(&session, count, words, input);
+    printer_init_memory(&session.printer, session_print(&session), WIDTH);
+    int rv = session_run(&session, store);
     buf_clear(&demo->said);
-    buf_put(&demo->said, printer.out.data, printer.out.len);
+    buf_put(&demo->said, session.printer.out.data, session.printer.out.len);
     if (rv != 0) {
-        rv = call_fail(demo->call, rv, "The demo stopped at `%s`: %s", words[0], call.message);
+        rv = call_fail(demo->call, rv, "The demo stopped at `%s`: %s", words[0],
+                       session.call.message);
     }
-    printer_free(&printer);
-    arena_free(&response_arena);
-    arena_free(&request_arena);
+    session_end(&session);
     return rv;
 }
 
@@ -327,8 +314,8 @@ static int scene_copy(struct demo *demo, struct taken *bad)
     field_said(demo, "mesh", mesh, sizeof(mesh));
     if (rv == 0) {
         rv = explain(demo,
-                     "\n5. A second store of the same mesh, as on another device. It takes the "
-                     "ops of the first.");
+                     "\n5. A second store of the same mesh, as on another device. The demo itself "
+                     "copies the\n   ops of the first into it: export and import come later.");
     }
     if (rv == 0) {
         const char *const words[] = {"init", "--mesh", mesh};
@@ -413,23 +400,15 @@ int run_demo(struct call *call)
 {
     struct demo demo = {.call = call};
     struct scratch scratch;
-    char *prefix;
-    int rv = scratch_prefix(&prefix);
+    int rv = scratch_open_for(call, "demo", &scratch);
     if (rv != 0) {
-        return call_fail(call, rv, "%s", err_sentence(rv));
+        return rv;
     }
-    rv = scratch_open(&scratch, prefix);
-    if (rv == 0) {
-        buf_init(&demo.said, MIB(1));
-        (void)snprintf(demo.laptop, sizeof(demo.laptop), "%s/laptop", scratch.path);
-        (void)snprintf(demo.phone, sizeof(demo.phone), "%s/phone", scratch.path);
-        rv = play(&demo);
-        buf_free(&demo.said);
-        scratch_close(&scratch);
-    } else {
-        (void)call_fail(call, rv, "A folder for the demo cannot be made at %s…: %s.", prefix,
-                        strerror(errno));
-    }
-    free(prefix);
+    buf_init(&demo.said, MIB(1));
+    (void)snprintf(demo.laptop, sizeof(demo.laptop), "%s/laptop", scratch.path);
+    (void)snprintf(demo.phone, sizeof(demo.phone), "%s/phone", scratch.path);
+    rv = play(&demo);
+    buf_free(&demo.said);
+    scratch_close(&scratch);
     return rv;
 }

@@ -146,7 +146,11 @@ static int resolve_deps(struct call *call, struct store *store, const struct val
         return call_fail_store(call, rv);
     }
     for (uint32_t i = 0; i < deps->count && rv == 0; i++) {
-        rv = request_id(call, txn, &deps->items[i], &out->deps[i]);
+        rv = deps->items[i].type == VALUE_TEXT
+                 ? request_id(call, txn, &deps->items[i], &out->deps[i])
+                 : call_fail(
+                       call, ERR_BAD_JSON,
+                       "Each of the dependencies (\"deps\") must be a text: the id of an op.");
     }
     txn_abort(txn);
     return rv;

@@ -18,10 +18,17 @@ static int view_heads(struct txn *txn, uint32_t ix, struct arena *arena, struct 
     }
     rv = heads_of(txn, ix, heads, count, &count);
     for (uint32_t i = 0; rv == 0 && i < count; i++) {
+        struct place place;
         struct value head = value_map();
+        rv = order_get(txn, &heads[i].id, &heads[i].hash, &place);
+        if (rv != 0) {
+            rv = rv == ERR_UNKNOWN_ID ? ERR_CORRUPT : rv;
+            break;
+        }
         value_put(arena, &head, "seq", value_int((int64_t)heads[i].seq));
         value_put(arena, &head, "hash", view_hash(arena, &heads[i].hash));
         value_put(arena, &head, "id", view_id(arena, &heads[i].id));
+        value_put(arena, &head, "abandoned", value_bool(place.abandoned));
         value_push(arena, out, head);
     }
     free(heads);

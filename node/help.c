@@ -73,15 +73,7 @@ static int find_topic(struct call *call, struct bytes name, const struct command
     char word[64];
     (void)snprintf(word, sizeof(word), "%.*s", name.len < 60 ? (int)name.len : 60,
                    (const char *)name.data);
-    *out = command_find(word);
-    if (*out != NULL) {
-        return 0;
-    }
-    const char *near = command_suggest(word);
-    return near != NULL ? call_fail(call, ERR_USAGE, "There is no command '%s': did you mean '%s'?",
-                                    word, near)
-                        : call_fail(call, ERR_USAGE,
-                                    "There is no command '%s': `meshlog help` lists them.", word);
+    return command_read(call, word, out);
 }
 
 int run_help(struct call *call)

@@ -33,6 +33,17 @@ struct founding {
 
 /* The request --------------------------------------------------------------------------- */
 
+/* Does the text reach people as it is? */
+static bool is_printable(struct bytes text)
+{
+    struct buf escaped;
+    buf_init(&escaped, KIB(4));
+    text_escape(text, KIB(4), &escaped);
+    bool same = bytes_equal(buf_bytes(&escaped), text);
+    buf_free(&escaped);
+    return same;
+}
+
 static int read_name(struct founding *founding)
 {
     struct call *call = founding->call;
@@ -42,6 +53,10 @@ static int read_name(struct founding *founding)
     if (!value_get_text(call->request, "name", &founding->name) || founding->name.len == 0 ||
         founding->name.len > LIMIT_NAME || !utf8_valid(founding->name)) {
         return call_fail(call, ERR_USAGE, "The name must be a text of 1 to %u bytes.", LIMIT_NAME);
+    }
+    if (!is_printable(founding->name)) {
+        return call_fail(call, ERR_USAGE,
+                         "The name must be a text without control characters, such as new lines.");
     }
     return 0;
 }
@@ -105,9 +120,20 @@ static bool is_empty(const char *path)
 
 static int fail_exists(struct call *call, const char *path)
 {
+    char data[PATH_MAX + 16];
+    (void)snprintf(data, sizeof(data), "%s/data.mdb", path);
+    if (access(data, F_OK) == 0) {
+        return call_fail(call, ERR_EXISTS,
+                         "There is a store in %s already: use it as it is, or choose another "
+                         "folder with --store.",
+                         path);
+    }
+    if (key_exists(path, KEY_NODE) || key_exists(path, KEY_ROOT)) {
+        return call_fail(call, ERR_EXISTS, CALL_LOST_DATA, path);
+    }
     return call_fail(call, ERR_EXISTS,
-                     "There is a store or something else in %s already: use it as it is, or choose "
-                     "another folder with --store.",
+                     "There is something else than a store in %s already: choose another folder "
+                     "with --store.",
                      path);
 }
 
@@ -306,12 +332,16 @@ static int emit_founding(const struct founding *founding, const char *path)
     struct arena *arena = call->arena;
     struct value response = response_ok(arena);
     bool has_root = founding->root != NULL;
+    struct bytes text = bytes_of_text(path);
     struct buf shown;
     buf_init(&shown, 4 * PATH_MAX);
-    text_escape(bytes_of_text(path), 4 * PATH_MAX, &shown);
+    if (!utf8_valid(text)) { /* JSON cannot hold it. */
+        text_escape(text, 4 * PATH_MAX, &shown);
+        text = buf_bytes(&shown);
+    }
     value_put(arena, &response, "mesh", view_did(arena, founding->mesh.b));
     value_put(arena, &response, "node", view_did(arena, founding->node->public));
-    value_put(arena, &response, "store", value_text_of(arena_copy(arena, buf_bytes(&shown))));
+    value_put(arena, &response, "store", value_text_of(arena_copy(arena, text)));
     value_put(arena, &response, "has_root", value_bool(has_root));
     value_put(arena, &response, "first_op",
               has_root ? view_id(arena, &founding->first_op) : value_null());

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 
 #include "node/cli.h"
+#include "node/stop.h"
 
 /* Where standard input, output or error is closed, take its number, so that no file of the store
  * gets it. Using it fails, as it should. */
@@ -27,10 +28,7 @@ static int set_up(void)
 {
     const struct rlimit none = {0, 0};
     sigset_t stops;
-    sigemptyset(&stops);
-    sigaddset(&stops, SIGINT);
-    sigaddset(&stops, SIGTERM);
-    sigaddset(&stops, SIGHUP);
+    stop_signals(&stops);
     if (hold_standard_files() != 0) {
         return -1;
     }

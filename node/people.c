@@ -2,9 +2,9 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <time.h>
 
 #include "base/text.h"
+#include "node/wall.h"
 
 #define KIND_WIDTH 14u /* Of most names. */
 #define EXCERPT_MAX 200u
@@ -62,15 +62,9 @@ static void say_json(struct printer *printer, const struct value *value, size_t 
 /* Local time, to the minute or to the second. */
 static void say_time(struct printer *printer, int64_t time_ms, bool seconds)
 {
-    char text[64] = "";
-    struct tm local;
-    time_t time = (time_t)(time_ms / 1000);
-    if (localtime_r(&time, &local) == NULL) {
-        return;
-    }
-    size_t len = seconds ? strftime(text, sizeof(text), "%Y-%m-%d %H:%M:%S", &local)
-                         : strftime(text, sizeof(text), "%Y-%m-%d %H:%M", &local);
-    say_text(printer, bytes_of(text, len), sizeof(text));
+    char text[WALL_TEXT];
+    wall_text((uint64_t)time_ms, seconds, text);
+    say_text(printer, bytes_of_text(text), sizeof(text));
 }
 
 /* Returns how many columns it took: width, or more for a long name. */
@@ -135,6 +129,28 @@ void print_init(struct printer *printer, const struct value *response)
     }
 }
 
+/* The op is stored, but not applied: say why, and what it waits for. */
+static void note_verdict(struct printer *printer, const struct value *response)
+{
+    const struct value *missing = value_get(response, "missing");
+    struct buf text;
+    buf_init(&text, LINE_MAX_BYTES);
+    buf_put_text(&text, "The op is in the log, but it is ");
+    text_escape(text_of(response, "verdict"), 64, &text);
+    buf_put_text(&text, " (");
+    text_escape(text_of(response, "reason"), 64, &text);
+    for (uint32_t i = 0; i < count_of(response, "missing"); i++) {
+        buf_put_text(&text, i == 0 ? ": " : ", ");
+        text_escape(missing->items[i].bytes, 64, &text);
+    }
+    buf_put_text(&text, ").");
+    buf_put_byte(&text, 0);
+    if (buf_error(&text) == 0) {
+        printer->sink.note(printer->sink.ctx, (const char *)text.data);
+    }
+    buf_free(&text);
+}
+
 void print_append(struct printer *printer, const struct value *response)
 {
     if (!bool_of(response, "ok")) { /* A line of a batch. */
@@ -151,12 +167,7 @@ void print_append(struct printer *printer, const struct value *response)
     say(printer, "\n");
     struct bytes verdict = text_of(response, "verdict");
     if (verdict.len > 0 && !bytes_equal(verdict, bytes_of_text("applied"))) {
-        struct bytes reason = text_of(response, "reason");
-        char text[256];
-        (void)snprintf(text, sizeof(text), "The op is in the log, but it is %.*s (%.*s).",
-                       (int)verdict.len, (const char *)verdict.data, (int)reason.len,
-                       (const char *)reason.data);
-        printer->sink.note(printer->sink.ctx, text);
+        note_verdict(printer, response);
     }
 }
 
@@ -275,16 +286,19 @@ void print_frontier(struct printer *printer, const struct value *response)
         say(printer, "\n  ");
         say_count(printer, int_of(author, "ops"), "op");
         say(printer, "\n");
+        uint32_t open = 0;
         for (uint32_t j = 0; heads != NULL && j < heads->count; j++) {
+            bool abandoned = bool_of(&heads->items[j], "abandoned");
+            open += abandoned ? 0 : 1;
             say(printer, "  head %" PRId64 "  ", int_of(&heads->items[j], "seq"));
             say_field(printer, &heads->items[j], "id");
             say(printer, "  ");
             say_field(printer, &heads->items[j], "hash");
-            say(printer, "\n");
+            say(printer, "%s\n", abandoned ? "  abandoned branch" : "");
         }
-        if (heads != NULL && heads->count > 1) {
+        if (open > 1) {
             say_tint(printer, TINT_WARN);
-            say(printer, "  forked: %u open heads; its next op joins them", heads->count);
+            say(printer, "  forked: %u open heads; its next op joins them", open);
             say_tint(printer, TINT_PLAIN);
             say(printer, "\n");
         }

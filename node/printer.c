@@ -61,6 +61,7 @@ static void clear_progress(struct printer *printer)
 void say_aside(struct printer *printer, const char *text)
 {
     clear_progress(printer);
+    (void)printer->sink.flush(printer);
     (void)fprintf(stderr, "meshlog: %s\n", text);
 }
 

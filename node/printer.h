@@ -40,7 +40,7 @@ enum tint { TINT_PLAIN, TINT_BOLD, TINT_DIM, TINT_GOOD, TINT_WARN, TINT_BAD };
 /* Set the colour of what is said next, where there are colours. */
 void say_tint(struct printer *printer, enum tint tint);
 
-/* One sentence on standard error: "meshlog: …". */
+/* One sentence on standard error: "meshlog: …". What was said before it is written first. */
 void say_aside(struct printer *printer, const char *text);
 
 #endif

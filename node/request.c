@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/text.h"
+#include "node/parked.h"
 #include "oplog/kinds.h"
 
 /* A text field as a short C string, cut; for looking things up and for messages. */
@@ -31,7 +32,12 @@ int request_kind(struct call *call, const struct value *value, uint32_t *out)
     }
     char name[128];
     short_text(value, name);
-    if (kind_number(name, out) || (value->type == VALUE_TEXT && kind_parse(value->bytes, out))) {
+    if (value->type != VALUE_TEXT) {
+        return call_fail(call, ERR_BAD_JSON,
+                         "The kind (\"kind\") must be a text, the name of a kind, or its number: "
+                         "`meshlog help append` lists them.");
+    }
+    if (kind_number(name, out) || kind_parse(value->bytes, out)) {
         return 0;
     }
     const char *near = kind_suggest(name);
@@ -52,20 +58,38 @@ int request_author(struct call *call, const struct value *value, struct op_autho
     return call_fail(call, ERR_USAGE, "'%s' is no node: give its whole name, did:key:z6Mk….", name);
 }
 
-int request_range(struct call *call, const struct value *value, struct op_id *low,
-                  struct op_id *high)
+/* Letters of an id, but too few? */
+static bool is_short_prefix(struct bytes text)
+{
+    char filled[LIMIT_ID_PREFIX + 1] = "000000";
+    struct op_id low;
+    struct op_id high;
+    if (text.len == 0 || text.len >= LIMIT_ID_PREFIX) {
+        return false;
+    }
+    memcpy(filled, text.data, text.len);
+    return op_id_parse(bytes_of(filled, LIMIT_ID_PREFIX), &low, &high) == 0;
+}
+
+/* The text as a range of ids. */
+static int read_range(struct call *call, const struct value *value, struct op_id *low,
+                      struct op_id *high)
 {
     if (value->type == VALUE_TEXT && op_id_parse(value->bytes, low, high) == 0) {
         return 0;
     }
     char text[128];
     short_text(value, text);
+    if (value->type == VALUE_TEXT && is_short_prefix(value->bytes)) {
+        return call_fail(call, ERR_USAGE, "'%s' has %zu letter%s: give %u or more of the id.", text,
+                         value->bytes.len, value->bytes.len == 1 ? "" : "s", LIMIT_ID_PREFIX);
+    }
     return call_fail(call, ERR_USAGE,
                      "'%s' is no id: give its 26 letters and digits, or the first %u or more.",
                      text, LIMIT_ID_PREFIX);
 }
 
-static int fail_id(struct call *call, int err, const struct value *value)
+int request_fail_id(struct call *call, int err, const struct value *value)
 {
     char text[128];
     short_text(value, text);
@@ -80,75 +104,87 @@ static int fail_id(struct call *call, int err, const struct value *value)
     return call_fail_store(call, err);
 }
 
-/* Does an op with an id after this one lie in the range too? */
-static int check_alone(struct txn *txn, const struct op_id *id, const struct op_id *high)
+/* A search for the one id in a range. */
+struct search {
+    struct op_id low;
+    struct op_id high;
+    struct op_id id; /* The first that was seen. */
+    bool found;
+    bool several; /* Another one was seen too. */
+};
+
+static void see(struct search *search, const struct op_id *id)
+{
+    if (!search->found) {
+        search->id = *id;
+    }
+    search->several = search->several || op_id_compare(id, &search->id) != 0;
+    search->found = true;
+}
+
+static int see_parked(void *ctx, const struct op_author *author, const struct walk_item *item)
+{
+    struct search *search = ctx;
+    const struct op_id *id = &item->row.op.id;
+    (void)author;
+    if (op_id_compare(id, &search->low) >= 0 && op_id_compare(id, &search->high) <= 0) {
+        see(search, id);
+    }
+    return 0;
+}
+
+/* See the next stored op after an id. */
+static int see_next(struct txn *txn, const struct op_id *after, struct search *search)
 {
     struct walk walk;
     struct walk_item next;
-    int rv = walk_order(txn, id, &walk);
+    int rv = walk_order(txn, after, &walk);
     if (rv != 0) {
         return rv;
     }
     rv = walk_next(&walk, &next);
     walk_end(&walk);
+    if (rv == 0 && op_id_compare(&next.row.op.id, &search->high) <= 0) {
+        see(search, &next.row.op.id);
+    }
+    return rv == ERR_UNKNOWN_ID ? 0 : rv;
+}
+
+static int see_stored(struct txn *txn, struct search *search)
+{
+    struct place place;
+    struct row row;
+    unsigned count;
+    int rv = order_resolve(txn, &search->low, &search->high, &place, &count);
     if (rv != 0) {
         return rv == ERR_UNKNOWN_ID ? 0 : rv;
     }
-    return op_id_compare(&next.row.op.id, high) <= 0 ? ERR_AMBIGUOUS_ID : 0;
-}
-
-static int item_by_arrival(struct txn *txn, uint64_t n, struct walk_item *out)
-{
-    struct walk walk;
-    int rv = walk_arrival(txn, n, &walk);
-    if (rv == 0) {
-        rv = walk_next(&walk, out);
-        walk_end(&walk);
-    }
-    return rv;
-}
-
-static int find(struct txn *txn, const struct op_id *low, const struct op_id *high,
-                struct walk_item *out, bool *twin)
-{
-    struct place place;
-    unsigned count;
-    int rv = order_resolve(txn, low, high, &place, &count);
-    if (rv == 0) {
-        rv = item_by_arrival(txn, place.n, out);
-    }
-    *twin = count > 1;
-    if (rv == 0 && count > 1) {
-        rv = check_alone(txn, &out->row.op.id, high);
-    }
-    return rv;
-}
-
-int request_op(struct call *call, struct txn *txn, const struct value *value, struct walk_item *out,
-               bool *twin)
-{
-    struct op_id low;
-    struct op_id high;
-    int rv = request_range(call, value, &low, &high);
+    rv = log_row(txn, place.n, &row);
     if (rv != 0) {
-        return rv;
+        return rv == ERR_UNKNOWN_ID ? ERR_CORRUPT : rv;
     }
-    rv = find(txn, &low, &high, out, twin);
-    return rv == 0 ? 0 : fail_id(call, rv, value);
+    struct op_id first = row.op.id;
+    see(search, &first);
+    return count > 1 ? see_next(txn, &first, search) : 0;
 }
 
 int request_id(struct call *call, struct txn *txn, const struct value *value, struct op_id *out)
 {
-    struct op_id high;
-    int rv = request_range(call, value, out, &high);
-    if (rv != 0 || op_id_compare(out, &high) == 0) {
+    struct search search = {.found = false};
+    int rv = read_range(call, value, &search.low, &search.high);
+    *out = search.low;
+    if (rv != 0 || op_id_compare(&search.low, &search.high) == 0) {
         return rv;
     }
-    struct walk_item item;
-    bool twin;
-    rv = request_op(call, txn, value, &item, &twin);
+    rv = see_stored(txn, &search);
     if (rv == 0) {
-        *out = item.row.op.id;
+        rv = parked_walk(txn, see_parked, &search);
     }
-    return rv;
+    if (rv == 0 && !search.found) {
+        rv = ERR_UNKNOWN_ID;
+    } else if (rv == 0 && search.several) {
+        rv = ERR_AMBIGUOUS_ID;
+    }
+    *out = search.id;
+    return rv == 0 ? 0 : request_fail_id(call, rv, value);
 }

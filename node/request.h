@@ -15,17 +15,12 @@ int request_author(struct call *call, const struct value *value,
                    struct op_author *out) ERR_MUST_CHECK;
 
 /* The id that a text stands for: all of it, whether or not such an op is here, or a prefix that
- * only one op here has. ERR_USAGE (no id), ERR_UNKNOWN_ID, ERR_AMBIGUOUS_ID, store errors. */
+ * only one op here has, stored or parked. ERR_USAGE (no id), ERR_UNKNOWN_ID, ERR_AMBIGUOUS_ID,
+ * store errors. */
 int request_id(struct call *call, struct txn *txn, const struct value *value,
                struct op_id *out) ERR_MUST_CHECK;
 
-/* The text as a range of ids. ERR_USAGE. */
-int request_range(struct call *call, const struct value *value, struct op_id *low,
-                  struct op_id *high) ERR_MUST_CHECK;
-
-/* The first op in the range, when no op with another id lies in it. *twin tells whether others
- * have the same id. ERR_UNKNOWN_ID, ERR_AMBIGUOUS_ID, store errors. */
-int request_op(struct call *call, struct txn *txn, const struct value *value, struct walk_item *out,
-               bool *twin) ERR_MUST_CHECK;
+/* Say why no op was found for the text. Returns err. */
+int request_fail_id(struct call *call, int err, const struct value *value);
 
 #endif

@@ -5,12 +5,13 @@
 #include <ftw.h>
 #include <linux/magic.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/statfs.h>
 #include <unistd.h>
+
+#include "node/stop.h"
 
 #define OPEN_MAX_AT_ONCE 2
 
@@ -35,21 +36,13 @@ static void remove_tree(const char *path)
     (void)nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS);
 }
 
-static void fill_signals(sigset_t *set)
-{
-    sigemptyset(set);
-    sigaddset(set, SIGINT);
-    sigaddset(set, SIGTERM);
-    sigaddset(set, SIGHUP);
-}
-
 /* The lock stays taken: whoever works on the folder comes no further. Others may still write
  * into it, so it is removed until it is gone. */
 static void *watch(void *unused)
 {
     sigset_t set;
     int number = 0;
-    fill_signals(&set);
+    stop_signals(&set);
     (void)sigwait(&set, &number);
     (void)pthread_mutex_lock(&lock);
     for (int i = 0; i < open_count; i++) {
@@ -64,7 +57,7 @@ static void *watch(void *unused)
 static int start_watching(void)
 {
     sigset_t set;
-    fill_signals(&set);
+    stop_signals(&set);
     (void)pthread_sigmask(SIG_BLOCK, &set, &mask_before);
     if (pthread_create(&watcher, NULL, watch, NULL) != 0) {
         (void)pthread_sigmask(SIG_SETMASK, &mask_before, NULL);
@@ -157,12 +150,22 @@ static bool is_in_memory(const char *path)
     return fs.f_type == TMPFS_MAGIC || fs.f_type == RAMFS_MAGIC;
 }
 
-int scratch_prefix(char **out)
+int scratch_open_for(struct call *call, const char *what, struct scratch *scratch)
 {
     const char *temporary = getenv("TMPDIR");
     const char *dir = temporary != NULL && temporary[0] != 0 ? temporary : "/tmp";
+    char *prefix;
     if (is_in_memory(dir) && !is_in_memory(".") && access(".", W_OK) == 0) {
         dir = ".";
     }
-    return asprintf(out, "%s/meshlog-", dir) < 0 ? ERR_NO_MEMORY : 0;
+    if (asprintf(&prefix, "%s/meshlog-", dir) < 0) {
+        return call_fail(call, ERR_NO_MEMORY, "%s", err_sentence(ERR_NO_MEMORY));
+    }
+    int rv = scratch_open(scratch, prefix);
+    if (rv != 0) {
+        (void)call_fail(call, rv, "A folder for the %s cannot be made at %s…: %s.", what, prefix,
+                        strerror(errno));
+    }
+    free(prefix);
+    return rv;
 }

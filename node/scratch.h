@@ -1,11 +1,11 @@
-/* scratch.h - A folder that is gone when the work on it ends, also by SIGINT or SIGTERM.
+/* scratch.h - A folder that is gone when the work on it ends, also by a signal (stop.h).
  *
  * While a scratch folder is open, a thread waits for these signals, removes the folder and
  * ends the process. Two can be open at a time, the later one is closed first. */
 #ifndef NODE_SCRATCH_H
 #define NODE_SCRATCH_H
 
-#include "base/err.h"
+#include "node/call.h"
 
 struct scratch {
     char *path;
@@ -21,8 +21,8 @@ int scratch_rename(struct scratch *scratch, const char *path) ERR_MUST_CHECK;
 /* Remove it with all that is in it, unless it was renamed. */
 void scratch_close(struct scratch *scratch);
 
-/* A prefix for folders of programs: below $TMPDIR or /tmp, or in the current folder when those
- * are only in memory. The caller frees it. ERR_NO_MEMORY. */
-int scratch_prefix(char **out) ERR_MUST_CHECK;
+/* Open one for a command, below $TMPDIR or /tmp, or in the current folder when those are only in
+ * memory. The call says why it fails; what is the name for the work in that sentence. */
+int scratch_open_for(struct call *call, const char *what, struct scratch *scratch) ERR_MUST_CHECK;
 
 #endif

@@ -6,8 +6,7 @@
 /* The search for an op among the parked ones. */
 struct parked_search {
     struct call *call;
-    struct op_id low;
-    struct op_id high;
+    struct op_id id;
     struct value response;
     bool found;
 };
@@ -15,28 +14,41 @@ struct parked_search {
 static int look(void *ctx, const struct op_author *author, const struct walk_item *item)
 {
     struct parked_search *search = ctx;
-    const struct op_id *id = &item->row.op.id;
-    if (!search->found && op_id_compare(id, &search->low) >= 0 &&
-        op_id_compare(id, &search->high) <= 0) {
+    if (!search->found && op_id_compare(&item->row.op.id, &search->id) == 0) {
         search->found = true;
         op_view(search->call->arena, author, item, &search->response);
     }
     return 0;
 }
 
-/* 0 with the response emitted, or ERR_UNKNOWN_ID. */
-static int show_parked(struct call *call, struct txn *txn, const struct value *wanted)
+static int show_parked(struct call *call, struct txn *txn, const struct op_id *id)
 {
-    struct parked_search search = {.call = call, .response = response_ok(call->arena)};
-    int rv = request_range(call, wanted, &search.low, &search.high);
+    struct parked_search search = {.call = call, .id = *id, .response = response_ok(call->arena)};
+    int rv = parked_walk(txn, look, &search);
+    if (rv == 0 && !search.found) {
+        rv = ERR_UNKNOWN_ID;
+    }
+    return rv != 0 ? request_fail_id(call, rv, value_get(call->request, "id"))
+                   : call_emit(call, &search.response);
+}
+
+/* The first op with this id. *twin tells whether others have it too. */
+static int find_stored(struct txn *txn, const struct op_id *id, struct walk_item *out, bool *twin)
+{
+    struct place place;
+    struct walk walk;
+    unsigned count;
+    int rv = order_resolve(txn, id, id, &place, &count);
     if (rv != 0) {
         return rv;
     }
-    rv = parked_walk(txn, look, &search);
-    if (rv != 0) {
-        return call_fail_store(call, rv);
+    *twin = count > 1;
+    rv = walk_arrival(txn, place.n, &walk);
+    if (rv == 0) {
+        rv = walk_next(&walk, out);
+        walk_end(&walk);
     }
-    return search.found ? call_emit(call, &search.response) : ERR_UNKNOWN_ID;
+    return rv == ERR_UNKNOWN_ID ? ERR_CORRUPT : rv;
 }
 
 static int show_item(struct call *call, struct txn *txn, const struct walk_item *item, bool twin)
@@ -55,29 +67,37 @@ static int show_item(struct call *call, struct txn *txn, const struct walk_item 
     return call_emit(call, &response);
 }
 
-int run_show(struct call *call)
+static int show_id(struct call *call, struct txn *txn)
 {
-    const struct value *wanted = value_get(call->request, "id");
-    struct store *store;
-    struct txn *txn;
+    struct op_id id;
     struct walk_item item;
     bool twin;
+    int rv = request_id(call, txn, value_get(call->request, "id"), &id);
+    if (rv != 0) {
+        return rv;
+    }
+    rv = find_stored(txn, &id, &item, &twin);
+    if (rv == ERR_UNKNOWN_ID) {
+        return show_parked(call, txn, &id);
+    }
+    return rv != 0 ? call_fail_store(call, rv) : show_item(call, txn, &item, twin);
+}
+
+int run_show(struct call *call)
+{
+    struct store *store;
+    struct txn *txn;
     int rv = call_open(call, STORE_READ, &store);
     if (rv != 0) {
         return rv;
     }
     rv = txn_begin_read(store, &txn);
-    if (rv != 0) {
-        store_close(store);
-        return call_fail_store(call, rv);
-    }
-    rv = request_op(call, txn, wanted, &item, &twin);
     if (rv == 0) {
-        rv = show_item(call, txn, &item, twin);
-    } else if (rv == ERR_UNKNOWN_ID) {
-        rv = show_parked(call, txn, wanted);
+        rv = show_id(call, txn);
+        txn_abort(txn);
+    } else {
+        rv = call_fail_store(call, rv);
     }
-    txn_abort(txn);
     store_close(store);
     return rv;
 }

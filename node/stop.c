@@ -1,7 +1,6 @@
 #include "node/stop.h"
 
 #include <poll.h>
-#include <signal.h>
 #include <stddef.h>
 #include <time.h>
 
@@ -12,11 +11,27 @@ static void remember(int number)
     stopped_by = number;
 }
 
+void stop_signals(sigset_t *out)
+{
+    struct sigaction hangup;
+    sigemptyset(out);
+    sigaddset(out, SIGINT);
+    sigaddset(out, SIGTERM);
+    if (sigaction(SIGHUP, NULL, &hangup) == 0 && hangup.sa_handler != SIG_IGN) {
+        sigaddset(out, SIGHUP);
+    }
+}
+
 void stop_begin(void)
 {
     struct sigaction action = {.sa_handler = remember, .sa_flags = (int)SA_RESETHAND};
-    (void)sigaction(SIGINT, &action, NULL);
-    (void)sigaction(SIGTERM, &action, NULL);
+    sigset_t ours;
+    stop_signals(&ours);
+    for (int number = 1; number < NSIG; number++) {
+        if (sigismember(&ours, number) == 1) {
+            (void)sigaction(number, &action, NULL);
+        }
+    }
 }
 
 int stop_signal(void)
@@ -32,9 +47,7 @@ enum stop_event stop_wait(int in, int out, int timeout_ms)
                                .tv_nsec = (long)(timeout_ms % 1000) * 1000000};
     sigset_t ours;
     sigset_t before;
-    sigemptyset(&ours);
-    sigaddset(&ours, SIGINT);
-    sigaddset(&ours, SIGTERM);
+    stop_signals(&ours);
     (void)sigprocmask(SIG_BLOCK, &ours, &before);
     int ready = 0;
     if (stopped_by == 0) {

@@ -62,6 +62,18 @@ static int emit_totals(struct checking *checking, const struct verify_totals *to
     return rv;
 }
 
+/* Whoever runs verify need not be told to. */
+static int fail_verify(struct call *call, int err)
+{
+    if (err != ERR_CORRUPT) {
+        return call_fail_store(call, err);
+    }
+    return call_fail(call, err,
+                     "The store in %s is damaged so that its ops cannot be read: restore a backup, "
+                     "or fetch the ops from a peer into a new store.",
+                     call->store);
+}
+
 int run_verify(struct call *call)
 {
     struct checking checking = {.call = call, .damaged = value_array()};
@@ -71,9 +83,9 @@ int run_verify(struct call *call)
     struct store *store;
     int rv = call_open(call, STORE_READ, &store);
     if (rv != 0) {
-        return rv;
+        return fail_verify(call, rv);
     }
     rv = verify_store(store, 0, &report, &totals);
     store_close(store);
-    return rv != 0 ? call_fail_store(call, rv) : emit_totals(&checking, &totals);
+    return rv != 0 ? fail_verify(call, rv) : emit_totals(&checking, &totals);
 }

@@ -29,7 +29,7 @@ check 'a last line without newline' same "$code ${#out}" '0 26'
     echo '{"payload":{}}'
     echo '{"kind":"CreateClaim"}'
     echo '{"kind":"CreateClaim","payload":{"a":0.5}}'
-    echo '{"kind":"CreateClaim","payload":{},"dep":[]}'
+    echo '{"kind":"CreateClaim","payload":{},"dep":[],"ref":"odd"}'
     echo '{"kind":"CreateClaim","payload":{},"deps":"x"}'
     echo '{"kind":"CreateClaim","payload":{},"deps":["000000"]}'
     echo '{"kind":"CreateClaim","payload":{},"ref":[1]}'
@@ -53,7 +53,7 @@ check 'a kind by number' same "$(sed -n 9p "$work/out" | cut -c 1-10)" '{"ok":tr
 check 'no kind' same "$(answer 10)" 'bad_json 11 null'
 check 'no payload' same "$(answer 11)" 'bad_json 12 null'
 check 'a fraction' same "$(answer 12)" 'bad_payload 13 null'
-check 'a field that means nothing' same "$(answer 13)" 'bad_json 14 null'
+check 'a field that means nothing' same "$(answer 13)" 'bad_json 14 "odd"'
 check 'deps that are no array' same "$(answer 14)" 'bad_json 15 null'
 check 'a dep that is not here' same "$(answer 15)" 'unknown_id 16 null'
 check 'a ref that is no text' same "$(answer 16)" 'bad_json 17 null'
@@ -66,6 +66,27 @@ run append --batch <"$work/bad"
 check 'plain: error CODE in its place' same "$(sed -n 7p "$work/out")" 'error bad_json'
 check 'plain: the line is named' complained 'meshlog: Line 7 is refused: '
 check 'plain: an answer for each line' same "$(wc -l <"$work/out")" 21
+
+check 'plain: stdout and stderr in order' same \
+    "$("$MESHLOG" append --batch <"$work/bad" 2>&1 | sed -n '7,8p' | cut -c 1-23)" \
+    $'error bad_json\nmeshlog: Line 7 is refu'
+{
+    echo '{"kind":"CreateClaim","payload":{},"ref":true}'
+    echo '{"kind":"CreateClaim","payload":[],"ref":false}'
+    echo '{"kind":["x"],"payload":{},"ref":null}'
+    echo '{"kind":"CreateClaim","payload":{},"deps":[7],"ref":1.5}'
+    echo '{"kind":"CreateClaim","payload":{},"deps":[7]}'
+    echo '{"kind":"CreateClaim","payload":{"a":"\u0000"}}'
+} >"$work/refs"
+run --json append --batch <"$work/refs"
+check 'a ref that is true' same "$(sed -n 1p "$work/out" | grep -c '"ok":true.*"ref":true}')" 1
+check 'a ref that is false' same "$(answer 2)" 'bad_payload 2 false'
+check 'a kind that is no text' same "$(answer 3)" 'bad_json 3 null'
+check 'and its field is named' printed 'The kind (\"kind\") must be'
+check 'a ref that is a fraction' same "$(answer 4)" 'bad_json 4 null'
+check 'a dep that is no text' same "$(answer 5)" 'bad_json 5 null'
+check 'and its field is named too' printed '(\"deps\") must be a text'
+check 'a zero in a text' printed 'Texts cannot hold U+0000.'
 
 # A batch that stays open: answers come at once, readers work, a second writer waits.
 mkfifo "$work/fifo"
@@ -102,6 +123,21 @@ kill -TERM "$batch"
 wait "$batch"
 check 'SIGTERM: exit 143' same "$?" 143
 exec 9>&-
+"$MESHLOG" append --batch <"$work/fifo" >"$work/answers" 2>&1 &
+batch=$!
+exec 9>"$work/fifo"
+claims 1 >&9
+check 'answer before SIGHUP' wait_for 10 lines_in "$work/answers" 1
+if (((0x$(awk '/^SigIgn:/ { print $2 }' "/proc/$batch/status") & 1) == 0)); then
+    kill -HUP "$batch"
+    wait "$batch"
+    check 'SIGHUP: exit 129' same "$?" 129
+    exec 9>&-
+else
+    exec 9>&-
+    wait "$batch"
+    skip_test 'SIGHUP is ignored here'
+fi
 
 # Ctrl-C while lines pour in: what was printed is there, nothing is torn.
 (while claims 500 2>/dev/null; do :; done) >"$work/fifo" &

@@ -12,6 +12,7 @@ check 'demo' ended 0
 check 'demo says nothing on stderr' same "$err" ''
 check 'demo shows a claim' printed 'The shop opens at nine.'
 check 'demo copies' printed '7 ops copied'
+check 'demo says who copies' printed 'export and import come later'
 check 'demo compares' printed 'They are equal.'
 check 'demo refuses by name' printed 'bad_digest: '
 check 'demo is short' test "$(wc -l <"$work/out")" -le 60
@@ -27,6 +28,10 @@ check 'bench fields' has_fields ok ops seed cores corpus raw figures name value 
 check 'bench: one line' same "$(wc -l <"$work/out")" 1
 run bench --ops 2000 --only append_batch,append_sync
 check 'bench for people' printed 'append_sync'
+refused 'bench of too few ops' 2 usage 'from 100 to 100000000' bench --ops 99
+refused 'bench of too many ops' 2 usage 'from 100 to 100000000' bench --ops 100000001
+run bench --ops 100 --only append_batch
+check 'bench of the fewest ops' ended 0
 refused 'bench of an unknown figure' 2 usage 'nonsense' bench --ops 1000 --only nonsense
 run bench-memory "$work/memory" 2000
 mkdir "$work/memory2"

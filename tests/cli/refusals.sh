@@ -63,6 +63,21 @@ if [ -w /dev/full ]; then
     code=$? out=''
     check 'full output: exit 1' ended 1
     check 'full output: says so' complained 'No space left'
+    "$MESHLOG" append CreateClaim --payload '{}' >/dev/full 2>"$work/err"
+    code=$? out='' err=$(cat "$work/err")
+    check 'full output of append: exit 1' ended 1
+    stored=$(sed -n 's/.*The op is stored all the same: \([0-9A-Z]*\)\.$/\1/p' "$work/err")
+    run show "$stored"
+    check 'full output of append: names the op' ended 0
+    claims 3 | "$MESHLOG" --json append --batch >/dev/full 2>"$work/err"
+    code=$? out='' err=$(cat "$work/err")
+    check 'full output of a batch: exit 1' ended 1
+    check 'full output of a batch: how many' complained '3 ops are stored'
+    read -r first last < <(sed -n 's/.* reported: \([0-9A-Z]*\) to \([0-9A-Z]*\)\.$/\1 \2/p' "$work/err")
+    run --json show "$first"
+    check 'full output of a batch: the first' printed '"text":"claim 1"'
+    run --json show "$last"
+    check 'full output of a batch: the last' printed '"text":"claim 3"'
 else
     skip_test 'there is no /dev/full'
 fi
@@ -79,6 +94,8 @@ check 'closed pipe: not a word' test ! -s "$work/err"
     echo "$?" >"$work/code"
 } | true
 check 'closed pipe of a batch: exit 1' same "$(cat "$work/code")" 1
+check 'closed pipe of a batch: says what is stored' grep -qE \
+    'Broken pipe\. [0-9]+ ops are stored that were not all reported' "$work/err"
 run verify
 check 'closed pipe of a batch: the store is whole' ended 0
 
@@ -87,6 +104,7 @@ check 'closed pipe of a batch: the store is whole' ended 0
 code=$? out=''
 check 'closed output: exit 1' ended 1
 check 'closed output: says so' complained 'The output cannot be written'
+check 'closed output: the op is stored' complained 'The op is stored all the same: '
 "$MESHLOG" append CreateClaim --payload '{}' <&- >&- 2>&-
 check 'closed everything: exit 1' same "$?" 1
 "$MESHLOG" append --batch <&- >"$work/out" 2>"$work/err"
@@ -108,6 +126,11 @@ refused 'newer schema, writing' 1 newer_schema 'update meshlog' --store "$work/n
 mkdir "$work/garbage"
 head -c 100000 /dev/urandom >"$work/garbage/data.mdb"
 refused 'garbage' 1 corrupt 'is damaged' --store "$work/garbage" verify
+check 'verify does not send to verify' bash -c "! grep -q 'meshlog verify' '$work/out'"
+mkdir "$work/lost"
+cp -p "$MESHLOG_STORE/node.key" "$work/lost"
+refused 'keys without data' 1 no_store 'restore it from a backup' --store "$work/lost" log
+refused 'keys without data: init' 1 exists 'restore it from a backup' --store "$work/lost" init
 mkdir "$work/tiny"
 echo hello >"$work/tiny/data.mdb"
 refused 'a tiny file' 1 corrupt 'is damaged' --store "$work/tiny" log
@@ -140,7 +163,8 @@ if [ "$(id -u)" -ne 0 ]; then
     as_other() { "$@"; }
     other_home=$work
 elif command -v setpriv >/dev/null; then
-    as_other() { setpriv --reuid=65534 --regid=65534 --clear-groups "$@"; }
+    # A coverage build would complain that it may not write its counts; there it may.
+    as_other() { GCOV_PREFIX=$other_home setpriv --reuid=65534 --regid=65534 --clear-groups "$@"; }
     other_home=$(mktemp -d /tmp/meshlog-other.XXXXXX)
     trap 'chmod -R u+rwX "$other_home"; rm -rf -- "$other_home"; clean_up' EXIT
     cp "$MESHLOG" "$other_home/program"
@@ -155,6 +179,12 @@ if declare -F as_other >/dev/null && as_other "$MESHLOG" version >/dev/null 2>&1
     code=$? out=$(cat "$work/out") err=$(cat "$work/err")
     check 'read-only folder: init' json_failure read_only
     as_other "$MESHLOG" --store "$other_home/mine" init >/dev/null
+    as_other chmod 000 "$other_home/mine/node.key"
+    as_other "$MESHLOG" --store "$other_home/mine" append CreateClaim --payload '{}' \
+        >"$work/out" 2>"$work/err"
+    code=$? out=$(cat "$work/out") err=$(cat "$work/err")
+    check 'a key that may not be read' complained 'You may not read'
+    as_other chmod 600 "$other_home/mine/node.key"
     as_other chmod 400 "$other_home/mine/LOCK" "$other_home/mine/data.mdb"
     as_other "$MESHLOG" --json --store "$other_home/mine" append CreateClaim --payload '{}' \
         >"$work/out" 2>"$work/err"

@@ -28,9 +28,13 @@ run --store "$work/link" init
 check 'init through a link' test -e "$work/target/data.mdb"
 (cd "$work" && "$MESHLOG" --store relative init >/dev/null)
 check 'init of a relative folder' test -e "$work/relative/data.mdb"
-refused 'init twice' 1 exists "$MESHLOG_STORE already" init
+run --json --store "$work/"$'gr\u00fc\u00dfe\t' init
+check 'the path in JSON as it is' printed '/grüße\t"'
+run --json --store "$work/"$'\xff' init
+check 'a path that is no text' printed '/\\xff"'
+refused 'init twice' 1 exists "There is a store in $MESHLOG_STORE already" init
 mkdir -p "$work/used/file"
-refused 'init of a folder in use' 1 exists 'already' --store "$work/used" init
+refused 'init of a folder in use' 1 exists 'something else' --store "$work/used" init
 : >"$work/plain"
 refused 'init of a file' 1 exists 'is no folder' --store "$work/plain" init
 refused 'init below a file' 1 io "$work/plain" --store "$work/plain/x" init
@@ -69,8 +73,9 @@ check 'dep by prefix' ended 0
 last=$out
 run --json append CreateClaim --payload '{}' --dep 01000000000000000000000000
 check 'dep that is not here' printed '"verdict":"pending","reason":"dep_missing"'
+check 'and its id' printed '"missing":["01000000000000000000000000"]'
 run append CreateClaim --payload '{}' --dep 01000000000000000000000000
-check 'and people are told' complained 'dep_missing'
+check 'and people are told' complained 'pending (dep_missing: 01000000000000000000000000)'
 run append Abandon --payload '{}'
 check 'Abandon' ended 0
 
@@ -133,6 +138,7 @@ refused 'dep of an unknown prefix' 1 unknown_id 'No op in' \
 
 # payloads that are refused
 refused 'payload that is no JSON' 1 bad_json 'is not JSON' append CreateClaim --payload '{"a":'
+refused 'payload that is empty' 1 bad_json '--payload is empty: {} is an empty one.' append CreateClaim --payload ''
 refused 'payload that is no object' 1 bad_payload 'JSON object' append CreateClaim --payload '[1]'
 refused 'payload with a fraction' 1 bad_payload 'at .a[].b' append CreateClaim --payload '{"a":[{"b":1.5}]}'
 refused 'payload with the key op' 1 bad_payload '"op"' append CreateClaim --payload '{"op":1}'
@@ -156,7 +162,7 @@ check 'nothing refused was stored' same "$(wc -l <"$work/out")" $((total + 1))
 # frontier, verify
 run --json frontier
 check 'frontier' ended 0
-check 'frontier fields' has_fields ok mesh ops log authors author heads seq hash id
+check 'frontier fields' has_fields ok mesh ops log authors author heads seq hash id abandoned
 check 'frontier counts' printed "\"ops\":$((total + 1))"
 check 'frontier is of this mesh' printed "$mesh"
 run frontier

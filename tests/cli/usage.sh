@@ -48,6 +48,7 @@ refused 'empty store name' 2 usage '--store needs' --store= log
 refused 'init with a wrong mesh' 2 usage 'did:key' init --mesh did:web:example
 refused 'init with an empty name' 2 usage 'name must be' init --name ''
 refused 'init with a long name' 2 usage 'name must be' init --name "$(printf '%065d' 0)"
+refused 'init with a control character in the name' 2 usage 'control characters' init --name $'a\nb'
 refused 'append without kind' 2 usage 'which kind' append
 refused 'append without payload' 2 usage 'needs a payload' append CreateClaim
 refused 'batch with a kind' 2 usage 'leave the rest out' append CreateClaim --batch
@@ -55,6 +56,7 @@ refused 'log with a wrong author' 2 usage 'is no node' log --author me
 refused 'log with an unknown kind' 2 usage 'did you mean CreateClaim' log --kind CreateClam
 refused 'follow with an end' 2 usage '--until' log --follow --until 01000000000000000000000000
 refused 'bench without number' 2 usage 'whole number' bench --ops many
+refused 'store given twice' 2 usage '--store is given twice' --store a log --store b
 check 'nothing was made' test ! -e "$MESHLOG_STORE"
 
 run init --name ok
@@ -63,7 +65,8 @@ refused 'append of an unknown kind' 2 usage 'did you mean UserAssert' append Use
 refused 'append of a kind far from any' 2 usage 'lists them' append Whatever --payload '{}'
 refused 'append of an unknown number' 2 usage 'no kind 999' append 999 --payload '{}'
 refused 'show with no id' 2 usage 'is no id' show xyz
-refused 'show with a short prefix' 2 usage 'is no id' show 01234
+refused 'show with a short prefix' 2 usage 'has 5 letters: give 6 or more' show 01M7Q
+refused 'show with one letter' 2 usage 'has 1 letter: give 6 or more' show 0
 refused 'dep that is no id' 2 usage 'is no id' append CreateClaim --payload '{}' --dep nonsense
 refused 'since that is no id' 2 usage 'is no id' log --since '!'
 
@@ -80,4 +83,10 @@ MESHLOG_STORE='' HOME="$work/home" run init
 check 'store below HOME' test -e "$work/home/.local/share/meshlog/data.mdb"
 (unset MESHLOG_STORE HOME && "$MESHLOG" log 2>"$work/err")
 check 'no store at all' complained 'No store was named'
+check 'and what to set' complained 'or set MESHLOG_STORE'
+(cd "$work" && "$MESHLOG" --store "$work/named" init --name --json >"$work/out" 2>"$work/err")
+code=$? out=$(cat "$work/out") err=$(cat "$work/err")
+check 'a value that looks like a flag' printed 'A new store is in'
+run --limit 1 --json log
+check 'a flag before its command' same "$code$(wc -l <"$work/out")" 01
 totals

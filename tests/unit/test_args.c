@@ -80,6 +80,13 @@ static void words_become_a_request(void **state)
         {{"log", "--limit=5", "--follow"}, "log", NULL, false, "{\"limit\":5,\"follow\":true}"},
         {{"log", "--kind="}, "log", NULL, false, "{\"kind\":\"\"}"},
         {{"log", "--kind", "--follow"}, "log", NULL, false, "{\"kind\":\"--follow\"}"},
+        {{"--limit", "1", "log"}, "log", NULL, false, "{\"limit\":1}"},
+        {{"--follow", "log", "--json"}, "log", NULL, true, "{\"follow\":true}"},
+        {{"--kind", "show", "log"}, "log", NULL, false, "{\"kind\":\"show\"}"},
+        {{"init", "--name", "--json"}, "init", NULL, false, "{\"name\":\"--json\"}"},
+        {{"init", "--name", "--", "--json"}, "init", NULL, true, "{\"name\":\"--\"}"},
+        {{"--store", "--json", "log"}, "log", "--json", false, "{}"},
+        {{"--", "show", "x"}, "show", NULL, false, "{\"id\":\"x\"}"},
         {{"show", "x"}, "show", NULL, false, "{\"id\":\"x\"}"},
         {{"show", "--", "--json"}, "show", NULL, false, "{\"id\":\"--json\"}"},
         {{"show", "-"}, "show", NULL, false, "{\"id\":\"-\"}"},
@@ -148,11 +155,22 @@ static void mistakes_are_named(void **state)
         {{"log", "--limit", "5x"}, ERR_USAGE, "whole number"},
         {{"log", "--limit", "9223372036854775808"}, ERR_USAGE, "whole number"},
         {{"log", "--kind", "a", "--kind", "b"}, ERR_USAGE, "given twice"},
+        {{"--store", "a", "log", "--store=b"}, ERR_USAGE, "--store is given twice"},
+        {{"--limit", "1", "show", "x"}, ERR_USAGE, "--limit is no flag here"},
+        {{"--limit", "log"}, ERR_USAGE, "No command"},
+        {{"--limit"}, ERR_USAGE, "No command"},
+        {{"--", "--json"}, ERR_USAGE, "There is no command '--json'"},
         {{"log", "extra"}, ERR_USAGE, "extra is one argument too many"},
         {{"show", "a", "b"}, ERR_USAGE, "b is one argument too many"},
         {{"show"}, ERR_USAGE, "needs one more argument"},
         {{"append", "K", "--payload", "{"}, ERR_BAD_JSON, "--payload is not JSON"},
-        {{"append", "K", "--payload", ""}, ERR_BAD_JSON, "--payload is not JSON"},
+        {{"append", "K", "--payload", ""}, ERR_BAD_JSON, "--payload is empty: {} is"},
+        {{"append", "K", "--payload", "{\"a\":\"\\u0000\"}"},
+         ERR_BAD_JSON,
+         ": Texts cannot hold U+0000."},
+        {{"append", "K", "--payload", "{\"\\u0000\":1}"},
+         ERR_BAD_JSON,
+         ": Texts cannot hold U+0000."},
         {{"append", "K", "--payload", "@/nonexistent/x"}, ERR_IO, "/nonexistent/x"},
         {{"log", "--\033[31m"}, ERR_USAGE, "\\x1b[31m"},
     };
@@ -171,9 +189,12 @@ static void json_is_known_in_spite_of_mistakes(void **state)
     struct fixture *f = *state;
     const char *const mistaken[WORDS_MAX] = {"nonsense", "--json"};
     const char *const not_a_flag[WORDS_MAX] = {"nonsense", "--", "--json"};
+    const char *const a_value[WORDS_MAX] = {"nonsense", "--store", "--json"};
     assert_int_equal(parse(f, mistaken, -1), ERR_USAGE);
     assert_true(f->args.json);
     assert_int_equal(parse(f, not_a_flag, -1), ERR_USAGE);
+    assert_false(f->args.json);
+    assert_int_equal(parse(f, a_value, -1), ERR_USAGE);
     assert_false(f->args.json);
 }
 
@@ -236,6 +257,12 @@ static void the_table_is_sound(void **state)
             assert_ptr_equal(flag_find(command, bytes_of_text(flag->name)), flag);
             assert_string_not_equal(flag->key, "");
             assert_int_equal(flag->word[0] == 0, flag->type == FLAG_SWITCH);
+            /* Before its command a flag is read as the first one of that name. */
+            for (const struct command *other = commands; other->name != NULL; other++) {
+                const struct flag *same = flag_find(other, bytes_of_text(flag->name));
+                assert_true(same == NULL ||
+                            (same->type == FLAG_SWITCH) == (flag->type == FLAG_SWITCH));
+            }
         }
     }
 }
