@@ -48,10 +48,10 @@ format: ## lay out all C sources with clang-format
 	@scripts/deps.sh format
 	@scripts/c-files.sh | xargs -0 -r clang-format -i
 
-tidy: ## look for mistakes with clang-tidy
+tidy: ## look for mistakes in the product with clang-tidy
 	@scripts/deps.sh tidy
 	@scripts/build.sh build
-	@scripts/c-files.sh .c | xargs -0 -r -n 1 -P "$$(nproc)" clang-tidy --quiet -p build
+	@scripts/c-files.sh .c | grep -zv '^\./tests/' | xargs -0 -r -n 1 -P "$$(nproc)" clang-tidy --quiet -p build
 
 clean: ## remove all that was built
 	@rm -rf build build-asan build-tsan build-fuzz build-coverage

@@ -7,9 +7,9 @@
 #define BASE_LIMITS_H
 
 /* clang-format off */
-#define KIB(n) ((n) * 1024u)
-#define MIB(n) ((n) * 1024u * 1024u)
-#define GIB(n) ((n) * 1024ull * 1024ull * 1024ull)
+#define KIB(n) ((n) * 1024ul)
+#define MIB(n) ((n) * 1024ul * 1024ul)
+#define GIB(n) ((n) * 1024ul * 1024ul * 1024ul)
 
 /* Ops (spec/op.md). */
 #define LIMIT_HEADER KIB(4)            /* P  bytes of a header, in every version */

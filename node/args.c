@@ -55,7 +55,7 @@ static int read_named(struct reading *reading, const char *flag, const char *nam
         close(fd);
     }
     if (rv == ERR_TOO_LARGE) {
-        return call_fail(reading->call, rv, "The JSON for --%s in %s has more than %u KiB.", flag,
+        return call_fail(reading->call, rv, "The JSON for --%s in %s has more than %lu KiB.", flag,
                          shown, LIMIT_JSON_LINE / 1024);
     }
     if (rv != 0) {

@@ -138,7 +138,7 @@ static int take_line(struct batch *batch, struct bytes line, bool too_long, uint
 {
     struct slot *slot = &batch->slots[batch->slot_count];
     *slot = (struct slot){.line = batch->lines.number, .item = batch->item_count};
-    int rv = too_long ? call_fail(batch->call, ERR_TOO_LARGE, "It has more than %u KiB.",
+    int rv = too_long ? call_fail(batch->call, ERR_TOO_LARGE, "It has more than %lu KiB.",
                                   LIMIT_JSON_LINE / 1024)
                       : read_line(batch, line, now_ms, slot);
     if (rv == 0) {

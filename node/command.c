@@ -175,7 +175,7 @@ const struct command *command_find(const char *name)
 static void consider(const char *word, const char *name, const char **best, unsigned *least)
 {
     unsigned distance = text_distance(word, name);
-    if (distance < *least && distance < NEAR && distance * 2 <= strlen(name)) {
+    if (distance < *least && distance < NEAR && 2ul * distance <= strlen(name)) {
         *least = distance;
         *best = name;
     }

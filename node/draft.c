@@ -86,7 +86,7 @@ static int fail_payload(struct call *call, int err, const struct value *payload)
 {
     if (err == ERR_TOO_LARGE) {
         return call_fail(call, err,
-                         "The payload is over a limit (%u KiB, %u values, %u levels): keep large "
+                         "The payload is over a limit (%lu KiB, %u values, %u levels): keep large "
                          "content outside and name it by its hash.",
                          LIMIT_PAYLOAD / 1024, LIMIT_ITEMS, LIMIT_DEPTH - 1);
     }

@@ -334,9 +334,9 @@ static int emit_founding(const struct founding *founding, const char *path)
     bool has_root = founding->root != NULL;
     struct bytes text = bytes_of_text(path);
     struct buf shown;
-    buf_init(&shown, 4 * PATH_MAX);
+    buf_init(&shown, 4ul * PATH_MAX);
     if (!utf8_valid(text)) { /* JSON cannot hold it. */
-        text_escape(text, 4 * PATH_MAX, &shown);
+        text_escape(text, 4ul * PATH_MAX, &shown);
         text = buf_bytes(&shown);
     }
     value_put(arena, &response, "mesh", view_did(arena, founding->mesh.b));

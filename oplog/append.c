@@ -120,7 +120,7 @@ static uint32_t segment_extent(const struct append_item *items, uint32_t count, 
 {
     uint32_t taken = 0;
     uint32_t payload = 0;
-    *bytes = LIMIT_PREV * PREV_BYTES; /* The first may join. */
+    *bytes = (size_t)LIMIT_PREV * PREV_BYTES; /* The first may join. */
     while (taken < count && segment_has_room(taken, payload, (uint32_t)items[taken].payload.len)) {
         payload += (uint32_t)items[taken].payload.len;
         *bytes += OWN_OVERHEAD + PREV_BYTES + items[taken].dep_count * DEP_BYTES +

@@ -12,9 +12,9 @@
 /* One op to be made. Everything is borrowed for the call. */
 struct append_item {
     uint32_t kind;
-    struct bytes payload;     /* Encoded by payload_encode. */
-    const struct op_id *deps; /* Ascending, unique, none ahead of now. */
     uint32_t dep_count;
+    const struct op_id *deps; /* Ascending, unique, none ahead of now. */
+    struct bytes payload;     /* Encoded by payload_encode. */
 };
 
 struct append_result {

@@ -10,8 +10,7 @@
 
 /* The file: magic 16 ‖ role 1 ‖ protection 1 ‖ zero 2 ‖ public key 32 ‖ seed 32 ‖ check 16,
  * where check is BLAKE2b-128 over all before it. Protection 0 is none. */
-#define MAGIC "meshlog key 1\n\0\0"
-#define MAGIC_LEN 16u
+static const uint8_t magic[16] = "meshlog key 1\n";
 #define ROLE_AT 16u
 #define PUBLIC_AT 20u
 #define SEED_AT 52u
@@ -69,7 +68,7 @@ static uint8_t *file_encode(enum key_role role, const struct key *key)
         return NULL;
     }
     memset(file, 0, FILE_LEN);
-    memcpy(file, MAGIC, MAGIC_LEN);
+    memcpy(file, magic, sizeof(magic));
     file[ROLE_AT] = (uint8_t)role;
     memcpy(file + PUBLIC_AT, key->public, sizeof(key->public));
     crypto_sign_ed25519_sk_to_seed(file + SEED_AT, key->secret);
@@ -166,7 +165,7 @@ static int file_decode(const uint8_t *file, enum key_role role, struct key *key)
 {
     uint8_t check[FILE_LEN - CHECK_AT];
     crypto_generichash(check, sizeof(check), file, CHECK_AT, NULL, 0);
-    if (memcmp(file, MAGIC, MAGIC_LEN) != 0 || file[ROLE_AT] != role ||
+    if (memcmp(file, magic, sizeof(magic)) != 0 || file[ROLE_AT] != role ||
         memcmp(file + CHECK_AT, check, sizeof(check)) != 0) {
         return ERR_KEY_MISSING;
     }

@@ -8,8 +8,8 @@
 #include "oplog/payload.h"
 
 /* An encoded hash and an encoded id: two bytes of head, then the value. */
-#define PREV_STRIDE 34u
-#define DEP_STRIDE 18u
+#define PREV_STRIDE 34ul
+#define DEP_STRIDE 18ul
 
 static const char sign_context[] = "meshlog op 1";
 static const char hash_context[] = "meshlog hash 1";

@@ -115,7 +115,7 @@ static int check_data_file(const char *dir, off_t *size)
         return rv;
     }
     *size = st.st_size;
-    return S_ISREG(st.st_mode) && st.st_size >= 2 * 4096 ? 0 : ERR_CORRUPT;
+    return S_ISREG(st.st_mode) && st.st_size >= 2 * 4096L ? 0 : ERR_CORRUPT;
 }
 
 /* The lock of the one writer. flock belongs to the open file, so it goes when the process
