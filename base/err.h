@@ -58,7 +58,9 @@
     X(ERR_IO, -47, "io", "The disk or a file could not be read or written.")                       \
     X(ERR_NO_MEMORY, -48, "no_memory", "There is not enough memory.")                              \
     X(ERR_BAD_PAYLOAD, -49, "bad_payload", "The payload is not one that an op can carry.")         \
-    X(ERR_MAP_FULL, -50, "map_full", "The store's memory map was full: run the command again.")
+    X(ERR_MAP_FULL, -50, "map_full", "The store's memory map was full: run the command again.")    \
+    X(ERR_NOT_A_BUNDLE, -52, "not_a_bundle", "This is not a bundle: `meshlog export` makes them.") \
+    X(ERR_STOPPED, -60, "stopped", "It was stopped before it was done: run the command again.")
 
 enum err {
     ERR_OK = 0,

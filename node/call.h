@@ -17,6 +17,9 @@ struct sink {
     /* For people, beside the responses: a hint, and how far a long work has come. */
     void (*note)(void *ctx, const char *text);
     void (*progress)(void *ctx, const char *what, uint64_t done, uint64_t total);
+    /* Give the stream up to bytes that are no responses: those and messages go to the standard
+     * error from now on. Returns the descriptor to write to, -1 for none. */
+    int (*divert)(void *ctx);
     int watch; /* A descriptor that hangs up when nobody listens any more; -1 for none. */
 };
 

@@ -37,6 +37,11 @@ static const struct flag log_flags[] = {
     {.name = NULL},
 };
 
+static const struct flag export_flags[] = {
+    {"author", FLAG_TEXT, "author", "DID", "only this node's ops"},
+    {.name = NULL},
+};
+
 static const struct flag bench_flags[] = {
     {"ops", FLAG_COUNT, "ops", "N", "size of the test log (200000)"},
     {"only", FLAG_TEXT, "only", "NAME,…", "only these figures"},
@@ -120,6 +125,37 @@ const struct command commands[] = {
      .needs_store = true,
      .run = run_verify,
      .print = print_verify},
+    {.name = "export",
+     .summary = "Write the ops of the store into a bundle: one file, for a stick or a pipe.",
+     .usage = "export FILE|- [--author DID]",
+     .params = {"file"},
+     .required = 1,
+     .flags = export_flags,
+     .notes =
+         "FILE appears when it is whole; one that is there is not replaced. With - the bundle "
+         "goes to\n"
+         "the standard output, and what else there is to say to the standard error, JSON too.\n"
+         "Ops dated in the future that wait for their time are left out.",
+     .examples = "meshlog export monday.bundle\n"
+                 "meshlog export - | ssh host meshlog import -",
+     .needs_store = true,
+     .run = run_export,
+     .print = print_export},
+    {.name = "import",
+     .summary = "Take the ops of a bundle into the store. Those that are here are skipped.",
+     .usage = "import FILE|-",
+     .params = {"file"},
+     .required = 1,
+     .notes = "Every op is checked. At the first fault it ends with exit code 1; what came whole "
+              "before\n"
+              "that is kept and counted, and importing a good copy adds the rest. Damaged ops of "
+              "the\n"
+              "store are repaired when the bundle has them.",
+     .examples = "meshlog import monday.bundle\n"
+                 "ssh host meshlog export - | meshlog import -",
+     .needs_store = true,
+     .run = run_import,
+     .print = print_import},
     {.name = "bench",
      .summary = "Measure this machine: how fast the log is, and how fast it could be.",
      .usage = "bench [--ops N] [--only NAME,…]",

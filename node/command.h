@@ -52,7 +52,7 @@ const char *flag_suggest(const struct command *command, const char *name);
 /* The flag of that name, given or common; NULL if there is none. */
 const struct flag *flag_find(const struct command *command, struct bytes name);
 
-command_fn run_init, run_append, run_log, run_show, run_frontier, run_verify, run_bench,
-    run_bench_memory, run_demo, run_help, run_version;
+command_fn run_init, run_append, run_log, run_show, run_frontier, run_verify, run_export,
+    run_import, run_bench, run_bench_memory, run_demo, run_help, run_version;
 
 #endif

@@ -336,6 +336,54 @@ void print_verify(struct printer *printer, const struct value *response)
     say(printer, "\n");
 }
 
+void print_export(struct printer *printer, const struct value *response)
+{
+    struct bytes file = text_of(response, "file");
+    say_count(printer, int_of(response, "ops"), "op");
+    say(printer, " exported");
+    if (!bytes_equal(file, bytes_of_text("-"))) {
+        say(printer, " to ");
+        say_text(printer, file, LINE_MAX_BYTES);
+    }
+    say(printer, " (%" PRId64 " bytes).\n", int_of(response, "bytes"));
+}
+
+void print_import(struct printer *printer, const struct value *response)
+{
+    int64_t parked = int_of(response, "parked");
+    int64_t repaired = int_of(response, "repaired");
+    int64_t own = int_of(response, "own");
+    int64_t rejected = int_of(response, "rejected");
+    if (int_of(response, "ops") > 0 || bool_of(response, "ok")) {
+        say_count(printer, int_of(response, "ops"), "op");
+        say(printer, " read: %" PRId64 " new, %" PRId64 " here already",
+            int_of(response, "appended"), int_of(response, "duplicate"));
+        if (repaired > 0) {
+            say(printer, " (%" PRId64 " of them repaired)", repaired);
+        }
+        if (parked > 0) {
+            say(printer, ", %" PRId64 " waiting for their time", parked);
+        }
+        if (rejected > 0) {
+            say(printer, ", %" PRId64 " refused", rejected);
+        }
+        say(printer, ".\n");
+    }
+    if (own > 0) {
+        say_count(printer, own, "op");
+        say(printer,
+            " of this node's own came back: the store had lost %s, as after a restored backup; the "
+            "next append joins %s, and nothing is lost.\n",
+            own == 1 ? "it" : "them", own == 1 ? "it" : "them");
+    }
+    if (!bool_of(response, "ok")) {
+        struct bytes message = text_of(response, "message");
+        char text[1400];
+        (void)snprintf(text, sizeof(text), "%.*s", (int)message.len, (const char *)message.data);
+        say_aside(printer, text);
+    }
+}
+
 /* Benchmarks ---------------------------------------------------------------------------- */
 
 static double number_of(const struct value *map, const char *key)

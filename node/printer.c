@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/text.h"
@@ -113,20 +114,100 @@ static void note(void *ctx, const char *text)
     }
 }
 
+/* A bar is drawn again after so long, and when it is full. */
+#define REDRAW_MS 100u
+#define BAR_MAX 40u
+#define LINE_WIDTH 80u /* Of a terminal that does not tell. */
+
+static uint64_t steady_ms(void)
+{
+    struct timespec now;
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
+/* A number in groups of three digits: 1,000,000. */
+static void grouped(uint64_t number, char out[32])
+{
+    char digits[24];
+    int len = snprintf(digits, sizeof(digits), "%" PRIu64, number);
+    int to = 0;
+    for (int i = 0; i < len; i++) {
+        if (i > 0 && (len - i) % 3 == 0) {
+            out[to++] = ',';
+        }
+        out[to++] = digits[i];
+    }
+    out[to] = 0;
+}
+
+void progress_bar(const char *what, uint64_t done, uint64_t total, unsigned width, char *out,
+                  size_t size)
+{
+    char bar[BAR_MAX + 8] = "";
+    char tail[80];
+    char done_text[32];
+    char total_text[32];
+    done = done < total ? done : total;
+    unsigned percent = (unsigned)((double)done * 100 / (double)total);
+    grouped(done, done_text);
+    grouped(total, total_text);
+    (void)snprintf(tail, sizeof(tail), "%3u %%  %s of %s ops", percent, done_text, total_text);
+    size_t used = strlen(what) + 2 + strlen(tail) + 4 + 1; /* With the brackets; the last column
+                                                              stays free. */
+    size_t cells = width > used ? width - used : 0;
+    cells = cells < BAR_MAX ? cells : BAR_MAX;
+    if (cells >= 4) {
+        size_t full = (size_t)((double)done / (double)total * (double)cells);
+        bar[0] = '[';
+        memset(bar + 1, '#', full);
+        memset(bar + 1 + full, '-', cells - full);
+        (void)snprintf(bar + 1 + cells, sizeof(bar) - 1 - cells, "]  ");
+    }
+    (void)snprintf(out, size, "%s  %s%s", what, bar, tail);
+    if (width > 0 && strlen(out) >= width) { /* Else it would wrap, and stay. */
+        out[width - 1] = 0;
+    }
+}
+
+static unsigned error_width(void)
+{
+    struct winsize size;
+    bool known = ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
+    return known ? size.ws_col : LINE_WIDTH;
+}
+
 static void progress(void *ctx, const char *what, uint64_t done, uint64_t total)
 {
     struct printer *printer = ctx;
+    char line[PROGRESS_LINE];
+    uint64_t now = steady_ms();
     if (printer->quiet || isatty(STDERR_FILENO) != 1) {
         return;
     }
-    if (total > 0) {
-        (void)fprintf(stderr, "\r\033[K%s: %" PRIu64 " of %" PRIu64 " (%u %%)", what, done, total,
-                      (unsigned)(done * 100 / total));
-    } else {
+    if (total == 0) {
         (void)fprintf(stderr, "\r\033[K%s", what);
+    } else if (printer->progress && done < total && now - printer->shown < REDRAW_MS) {
+        return;
+    } else {
+        progress_bar(what, done, total, error_width(), line, sizeof(line));
+        (void)fprintf(stderr, "\r\033[K%s", line);
     }
     (void)fflush(stderr);
     printer->progress = true;
+    printer->shown = now;
+}
+
+static int divert(void *ctx)
+{
+    struct printer *printer = ctx;
+    int fd = printer->fd;
+    if (fd >= 0) {
+        printer->fd = STDERR_FILENO;
+        printer->colour = false;
+        printer->width = 0;
+    }
+    return fd;
 }
 
 static bool wants_colour(void)
@@ -146,6 +227,7 @@ static void init(struct printer *printer, print_fn *people, int fd)
                                   .flush = flush,
                                   .note = note,
                                   .progress = progress,
+                                  .divert = divert,
                                   .watch = fd};
 }
 

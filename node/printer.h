@@ -16,7 +16,8 @@ struct printer {
     bool colour;
     unsigned width; /* Columns for a line; 0 when nobody counts them. */
     bool quiet;     /* No notes and no progress. */
-    bool progress;  /* A progress line stands on the terminal. */
+    bool progress;  /* A progress line stands on the terminal, */
+    uint64_t shown; /* drawn at this time (ms, any clock that goes on). */
     int broken;     /* errno of the write that failed. */
     print_fn *people;
     struct sink sink; /* Ready to be given to a call. */
@@ -39,6 +40,12 @@ enum tint { TINT_PLAIN, TINT_BOLD, TINT_DIM, TINT_GOOD, TINT_WARN, TINT_BAD };
 
 /* Set the colour of what is said next, where there are colours. */
 void say_tint(struct printer *printer, enum tint tint);
+
+/* How far a work has come, as one line of at most width - 1 columns:
+ * "Importing  [####----]  50 %  500 of 1,000 ops". The bar shrinks with the line. */
+#define PROGRESS_LINE 256u
+void progress_bar(const char *what, uint64_t done, uint64_t total, unsigned width, char *out,
+                  size_t size);
 
 /* One sentence on standard error: "meshlog: …". What was said before it is written first. */
 void say_aside(struct printer *printer, const char *text);

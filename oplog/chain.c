@@ -61,26 +61,61 @@ struct fit {
     struct author author;
     bool author_known;
     uint32_t duplicate; /* Ops at the beginning that are here. */
+    bool damaged;       /* The rows of some of them are. */
 };
 
-/* The row of an op that is offered, if it is in the log. The order knows half of its hash. */
+/* Is what is here of its payload what the row says it is? */
+static bool payload_is_whole(const struct row *row)
+{
+    enum payload_state state;
+    return op_check_payload(&row->op, &state) == 0 && state == row->payload_state;
+}
+
+/* Is the row at the place of an offered op another op, of the same id and the same half of the
+ * hash? The order cannot tell the two apart; whoever makes such a pair has the first one kept. */
+static bool is_lookalike(const struct row *row, const struct op_hash *hash,
+                         const struct segment_op *offered)
+{
+    return op_id_compare(&row->op.id, &offered->op.id) == 0 &&
+           memcmp(hash->b, offered->hash.b, sizeof(hash->b) / 2) == 0;
+}
+
+/* The row of an op that is offered, if it is in the log. The order knows half of its hash. Where
+ * the order knows it and its row is not what was written there, *damaged is set, and of the row
+ * only the number is good. */
 static int find_offered(struct txn *txn, uint32_t ix, const struct segment_op *offered,
-                        struct row *out)
+                        struct row *out, bool *damaged)
 {
     struct place place;
+    *damaged = false;
     int rv = order_get(txn, &offered->op.id, &offered->hash, &place);
-    if (rv == 0) {
-        rv = log_row(txn, place.n, out);
-        if (rv == ERR_UNKNOWN_ID) {
-            return ERR_CORRUPT;
-        }
+    if (rv != 0) {
+        return rv;
+    }
+    rv = log_row(txn, place.n, out);
+    out->n = place.n;
+    if (rv == ERR_CORRUPT || rv == ERR_UNKNOWN_ID) {
+        *damaged = true;
+        return 0;
     }
     if (rv != 0) {
         return rv;
     }
+    bool same_author = out->author_ix == ix;
+    if (same_author && out->payload_state == offered->payload_state &&
+        bytes_equal(out->op.raw, offered->op.raw)) {
+        return 0;
+    }
     struct op_hash hash = op_hash(&out->op);
-    bool same = out->author_ix == ix && op_hash_equal(&hash, &offered->hash);
-    return same ? 0 : ERR_UNKNOWN_ID;
+    if (op_hash_equal(&hash, &offered->hash)) {
+        *damaged = !same_author || !payload_is_whole(out);
+        return 0;
+    }
+    if (is_lookalike(out, &hash, offered)) {
+        return ERR_UNKNOWN_ID;
+    }
+    *damaged = true;
+    return 0;
 }
 
 /* An op has those before it, so the ops that are here begin the segment. */
@@ -88,10 +123,13 @@ static int count_duplicates(struct txn *txn, const struct segment *segment, stru
 {
     while (fit->duplicate < segment->count) {
         struct row row;
-        int rv = find_offered(txn, fit->author.ix, &segment->ops[fit->duplicate], &row);
+        bool damaged;
+        const struct segment_op *offered = &segment->ops[fit->duplicate];
+        int rv = find_offered(txn, fit->author.ix, offered, &row, &damaged);
         if (rv != 0) {
             return rv == ERR_UNKNOWN_ID ? 0 : rv;
         }
+        fit->damaged = fit->damaged || damaged;
         fit->duplicate++;
     }
     return 0;
@@ -177,7 +215,7 @@ int chain_needs_signature(struct txn *txn, const struct segment *segment, bool *
 {
     struct fit fit;
     int rv = look_up(txn, segment, &fit);
-    *out = rv == 0 && fit.duplicate < segment->count;
+    *out = rv == 0 && (fit.duplicate < segment->count || fit.damaged);
     return rv == ERR_UNKNOWN_AUTHOR ? 0 : rv;
 }
 
@@ -299,16 +337,38 @@ static int complete_payload(struct txn *txn, const struct segment_op *offered, s
     return rv;
 }
 
-static int complete_payloads(struct txn *txn, const struct segment *segment, const struct fit *fit)
+/* Write a damaged row anew, as the op is offered in a segment whose signature has been checked. An
+ * inner signature is told by itself whether it may end a segment that we send. */
+static int repair(struct txn *txn, const struct segment *segment, uint32_t ix,
+                  const struct segment_op *offered, uint64_t n)
+{
+    struct row row = {
+        .n = n,
+        .author_ix = ix,
+        .signature_checked = op_verify(&offered->op, &segment->author, store_mesh(txn->store)) == 0,
+        .op = offered->op};
+    int rv = log_replace(txn, &row, offered->op.raw, offered->payload_state);
+    txn->next_n_known = false; /* The row may have been missing. */
+    return rv != 0 ? rv : standing_review(txn, n);
+}
+
+/* Bring the ops that are here up to what is offered of them. */
+static int improve(struct txn *txn, const struct segment *segment, const struct fit *fit,
+                   uint32_t *repaired)
 {
     for (uint32_t i = 0; i < fit->duplicate; i++) {
         const struct segment_op *offered = &segment->ops[i];
         struct row row;
-        if (offered->payload_state == PAYLOAD_ABSENT) {
+        bool damaged;
+        if (offered->payload_state == PAYLOAD_ABSENT && !fit->damaged) {
             continue;
         }
-        int rv = find_offered(txn, fit->author.ix, offered, &row);
-        if (rv == 0 && row.payload_state != PAYLOAD_FULL) {
+        int rv = find_offered(txn, fit->author.ix, offered, &row, &damaged);
+        if (rv == 0 && damaged) {
+            rv = repair(txn, segment, fit->author.ix, offered, row.n);
+            *repaired += rv == 0 ? 1 : 0;
+        } else if (rv == 0 && offered->payload_state != PAYLOAD_ABSENT &&
+                   row.payload_state != PAYLOAD_FULL) {
             rv = complete_payload(txn, offered, &row);
         }
         if (rv != 0) {
@@ -387,7 +447,7 @@ int chain_accept(struct txn *txn, struct segment *segment, uint64_t now_ms,
                  struct chain_result *out)
 {
     struct fit fit;
-    *out = (struct chain_result){0};
+    *out = (struct chain_result){.offered = segment->count};
     int rv = look_up(txn, segment, &fit);
     if (rv != 0) {
         return rv;
@@ -395,9 +455,11 @@ int chain_accept(struct txn *txn, struct segment *segment, uint64_t now_ms,
     uint32_t fresh = segment->count - fit.duplicate;
     if (fresh > 0) {
         rv = check_fit(txn, segment, &fit);
-        if (rv != 0) {
-            return rv;
-        }
+    } else if (fit.damaged) {
+        rv = check_signature(txn, segment);
+    }
+    if (rv != 0) {
+        return rv;
     }
     uint32_t take = fresh;
     const struct segment_op *last = &segment->ops[segment->count - 1];
@@ -414,7 +476,8 @@ int chain_accept(struct txn *txn, struct segment *segment, uint64_t now_ms,
     if (rv == 0 && take > 0) {
         rv = chain_extend(txn, &fit.author, ops, take, NULL);
     }
-    *out = (struct chain_result){.appended = take, .duplicate = fit.duplicate};
+    out->appended = take;
+    out->duplicate = fit.duplicate;
     if (rv == 0 && take < fresh) {
         rv = park(txn, &fit.author, ops + take, fresh - take);
         out->parked = rv == 0 ? fresh - take : 0;
@@ -423,7 +486,7 @@ int chain_accept(struct txn *txn, struct segment *segment, uint64_t now_ms,
         }
     }
     /* Last, for a segment that is held back whole changes nothing. */
-    return rv != 0 ? rv : complete_payloads(txn, segment, &fit);
+    return rv != 0 ? rv : improve(txn, segment, &fit, &out->repaired);
 }
 
 int chain_parked_next(struct txn *txn, struct parked_key *key, struct bytes *wire)
@@ -515,11 +578,23 @@ static bool carries_on(const struct row *row, uint32_t ix, const struct op_hash 
            op_hash_equal(op_prev(&row->op, 0), before);
 }
 
+/* A row of the log that ends before end_n. */
+static int row_until(struct txn *txn, uint64_t n, uint64_t end_n, struct row *out)
+{
+    return n < end_n ? log_row(txn, n, out) : ERR_UNKNOWN_ID;
+}
+
 int chain_read(struct txn *txn, uint64_t from_n, struct buf *out, uint64_t *next_n)
+{
+    return chain_read_until(txn, from_n, UINT64_MAX, out, next_n);
+}
+
+int chain_read_until(struct txn *txn, uint64_t from_n, uint64_t end_n, struct buf *out,
+                     uint64_t *next_n)
 {
     struct row row;
     struct op_author author;
-    int rv = log_row(txn, from_n, &row);
+    int rv = row_until(txn, from_n, end_n, &row);
     if (rv == 0) {
         rv = author_key(txn, row.author_ix, &author);
     }
@@ -543,7 +618,7 @@ int chain_read(struct txn *txn, uint64_t from_n, struct buf *out, uint64_t *next
             *next_n = n;
         }
         struct op_hash hash = op_hash(&row.op);
-        rv = log_row(txn, n, &row);
+        rv = row_until(txn, n, end_n, &row);
         if (rv != 0 || !carries_on(&row, ix, &hash)) {
             break;
         }

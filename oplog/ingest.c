@@ -16,6 +16,7 @@ struct item {
     size_t at; /* In the batch's bytes. */
     size_t len;
     uint32_t first_op; /* In the batch's room. */
+    uint32_t ops;      /* That it announces. */
     bool verify;       /* Its signature is to be checked. */
     int error;
     struct segment segment;
@@ -29,6 +30,9 @@ struct batch {
     uint32_t ops;
     struct segment_op room[BATCH_OPS + LIMIT_SEGMENT_OPS];
 };
+
+_Static_assert(LIMIT_TXN_OPS + (BATCHES + 2) * BATCH_ITEMS < INGEST_IN_FLIGHT,
+               "reports waiting for a commit, and batches on their way to it");
 
 struct outcome {
     uint64_t index;
@@ -46,6 +50,8 @@ struct ingest {
     uint32_t txn_ops;
     size_t txn_bytes;
     bool failed;
+    bool stops_at_refusal;
+    bool stopped;        /* A segment was refused: nothing after it is written. */
     struct buf outcomes; /* struct outcome, not yet durable. */
     /* Authors whose first op is under way: what follows it is worth checking too. */
     struct op_author newcomers[NEWCOMERS];
@@ -152,20 +158,34 @@ static int commit(struct ingest *ingest)
     return 0;
 }
 
+void ingest_stop_at_refusal(struct ingest *ingest)
+{
+    ingest->stops_at_refusal = true;
+}
+
+bool ingest_has_stopped(const struct ingest *ingest)
+{
+    return ingest->stopped;
+}
+
 static int write_batch(struct ingest *ingest, struct batch *batch, uint64_t now_ms)
 {
-    for (uint32_t i = 0; i < batch->count; i++) {
+    for (uint32_t i = 0; i < batch->count && !ingest->stopped; i++) {
         struct item *item = &batch->items[i];
-        struct outcome outcome = {.index = item->index, .error = item->error};
+        struct outcome outcome = {
+            .index = item->index, .error = item->error, .result = {.offered = item->ops}};
         if (item->error == 0) {
             outcome.error = chain_accept(ingest->txn, &item->segment, now_ms, &outcome.result);
             if (outcome.error != 0 && !err_is_refusal(outcome.error)) {
                 return outcome.error;
             }
-            ingest->txn_ops += outcome.result.appended + outcome.result.parked;
+            ingest->txn_ops += outcome.result.appended + outcome.result.parked +
+                               outcome.result.repaired;
             ingest->txn_bytes += item->len;
         }
         buf_put(&ingest->outcomes, &outcome, sizeof(outcome));
+        ingest->stopped = ingest->stops_at_refusal && outcome.error != 0 &&
+                          outcome.error != ERR_LIMIT;
     }
     return buf_error(&ingest->outcomes);
 }
@@ -255,6 +275,7 @@ static void batch_add(struct batch *batch, uint64_t index, struct bytes wire)
     uint32_t ops = 0;
     item->error = wire.len > LIMIT_SEGMENT_BYTES ? ERR_TOO_LARGE : segment_count(wire, &ops);
     if (item->error == 0) {
+        item->ops = ops;
         batch->ops += ops;
         buf_put(&batch->bytes, wire.data, wire.len);
     }

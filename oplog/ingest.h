@@ -19,6 +19,16 @@ typedef void ingest_done(void *ctx, uint64_t index, int err, const struct chain_
 int ingest_begin(struct store *store, unsigned threads, ingest_done *done, void *ctx,
                  struct ingest **out) ERR_MUST_CHECK;
 
+/* After the first refusal other than ERR_LIMIT take nothing that was offered later: it is neither
+ * written nor reported. Before anything is offered. */
+void ingest_stop_at_refusal(struct ingest *ingest);
+
+/* Has it come to that? What was taken before it is made durable and reported by ingest_flush. */
+bool ingest_has_stopped(const struct ingest *ingest);
+
+/* Segments that were offered and are not reported are always fewer. */
+#define INGEST_IN_FLIGHT 32768u
+
 /* Offer a segment; the bytes are copied. now_ms is the wall clock. An error is the store's
  * (ERR_DISK_FULL, ERR_IO, …): what was not reported as done is not in the store, and only
  * ingest_end may follow. */

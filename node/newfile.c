@@ -1,0 +1,111 @@
+#include "node/newfile.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <libgen.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static int fail(int code)
+{
+    errno = code;
+    return err_from_errno(code);
+}
+
+/* Write to what is there, if it is no file that could be replaced. */
+static int open_in_place(struct newfile *file, const struct stat *st)
+{
+    if (S_ISREG(st->st_mode)) {
+        return fail(EEXIST);
+    }
+    file->fd = open(file->path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
+    return file->fd >= 0 ? 0 : fail(errno);
+}
+
+int newfile_open(struct newfile *file, const char *path)
+{
+    static const char letters[] = ".XXXXXX";
+    struct stat st;
+    *file = (struct newfile){.fd = -1, .path = path};
+    if (stat(path, &st) == 0) {
+        return open_in_place(file, &st);
+    }
+    size_t size = strlen(path) + sizeof(letters);
+    file->temporary = malloc(size);
+    if (file->temporary == NULL) {
+        return fail(ENOMEM);
+    }
+    (void)snprintf(file->temporary, size, "%s%s", path, letters);
+    file->fd = mkostemp(file->temporary, O_CLOEXEC);
+    if (file->fd >= 0) {
+        return 0;
+    }
+    int why = errno;
+    free(file->temporary); /* There is nothing to remove. */
+    file->temporary = NULL;
+    return fail(why);
+}
+
+/* Rename, but never over something. Where the file system cannot promise that, look first. */
+static int rename_to(const char *from, const char *to)
+{
+    if (renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE) == 0) {
+        return 0;
+    }
+    if (errno != EINVAL && errno != ENOSYS) {
+        return fail(errno);
+    }
+    struct stat st;
+    if (lstat(to, &st) == 0) {
+        return fail(EEXIST);
+    }
+    return rename(from, to) == 0 ? 0 : fail(errno);
+}
+
+static int sync_folder_of(const char *path)
+{
+    char *copy = strdup(path);
+    if (copy == NULL) {
+        return fail(ENOMEM);
+    }
+    int fd = open(dirname(copy), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    free(copy);
+    if (fd < 0) {
+        return fail(errno);
+    }
+    int rv = fsync(fd) == 0 ? 0 : fail(errno);
+    close(fd);
+    return rv;
+}
+
+int newfile_finish(struct newfile *file)
+{
+    if (file->temporary == NULL) {
+        return 0;
+    }
+    if (fsync(file->fd) != 0) {
+        return fail(errno);
+    }
+    int rv = rename_to(file->temporary, file->path);
+    if (rv != 0) {
+        return rv;
+    }
+    free(file->temporary);
+    file->temporary = NULL;
+    return sync_folder_of(file->path);
+}
+
+void newfile_close(struct newfile *file)
+{
+    if (file->fd >= 0) {
+        close(file->fd);
+    }
+    if (file->temporary != NULL) {
+        (void)unlink(file->temporary);
+        free(file->temporary);
+    }
+    *file = (struct newfile){.fd = -1};
+}

@@ -1,0 +1,35 @@
+#include "node/transfer.h"
+
+/* Waits for input, so that a signal that comes before it is not missed; output is written in
+ * pieces between which signals are seen. */
+static bool wait_or_stop(void *ctx, int fd, bool to_write)
+{
+    (void)ctx;
+    if (to_write) {
+        return stop_signal() == 0;
+    }
+    return stop_wait(fd, -1, -1) != STOP_SIGNAL;
+}
+
+static void show(void *ctx, uint64_t done, uint64_t total)
+{
+    const struct transfer *transfer = ctx;
+    const struct sink *sink = transfer->call->sink;
+    sink->progress(sink->ctx, transfer->what, done, total);
+}
+
+void transfer_init(struct transfer *transfer, struct call *call, const char *what)
+{
+    *transfer = (struct transfer){
+        .call = call,
+        .what = what,
+        .watch = {.ctx = transfer, .wait = wait_or_stop, .progress = show}};
+}
+
+const char *transfer_file(struct call *call)
+{
+    struct bytes name = bytes_of_text("-");
+    (void)value_get_text(call->request, "file", &name);
+    return (const char *)arena_format(call->arena, "%.*s", (int)name.len, (const char *)name.data)
+        .data;
+}
