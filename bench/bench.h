@@ -18,8 +18,23 @@ struct bench_options {
 int bench_run(const struct bench_options *options, struct arena *arena,
               struct value *out) ERR_MUST_CHECK;
 
-/* What the program started again does: ingest ops ops into a new store in dir, and tell the
- * greatest anonymous memory it had, in bytes. */
-int bench_memory(const char *dir, uint64_t ops, uint64_t *rss_anon) ERR_MUST_CHECK;
+/* The greatest anonymous memory that a process had, in bytes. X(name in the response) */
+#define BENCH_MEMORY_TABLE(X)                                                                      \
+    X(rss_anon)   /* while it ingested, */                                                         \
+    X(rss_export) /* while it wrote that as a bundle, */                                           \
+    X(rss_import) /* while it read that bundle into another store */
+
+struct bench_memory {
+#define BENCH_MEMORY_FIELD(name) uint64_t name;
+    BENCH_MEMORY_TABLE(BENCH_MEMORY_FIELD)
+#undef BENCH_MEMORY_FIELD
+};
+
+/* What the program started again does: ingest ops ops into a new store in dir, export and import
+ * them, and tell how much memory that took. */
+int bench_memory(const char *dir, uint64_t ops, struct bench_memory *out) ERR_MUST_CHECK;
+
+/* As the map that the program prints, in the arena. */
+struct value bench_memory_view(struct arena *arena, const struct bench_memory *memory);
 
 #endif

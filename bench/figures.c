@@ -2,6 +2,7 @@
 
 #include "base/limits.h"
 #include "bench/appending.h"
+#include "bench/carrying.h"
 #include "bench/folder.h"
 #include "bench/ingesting.h"
 #include "bench/memory.h"
@@ -16,6 +17,7 @@ static const char append_store[] = "append";
 static const char single_store[] = "single";
 static const char ingest_store[] = "ingest";
 static const char small_store[] = "small";
+static const char import_store[] = "import";
 
 static void summarise(const struct rounds *rounds, struct figure_result *out)
 {
@@ -314,11 +316,92 @@ static int figure_bytes_per_op(struct run *run, struct figure_result *out)
     return rv;
 }
 
+/* Bundles ----------------------------------------------------------------------------- */
+
+static int measure_export(void *ctx, double *out)
+{
+    const struct run *run = ctx;
+    double seconds;
+    int rv = carry_out(run->options->dir, ingest_store, run->ops, NULL, &seconds);
+    *out = (double)run->ops / seconds;
+    return rv;
+}
+
+static int measure_import(void *ctx, double *out)
+{
+    const struct run *run = ctx;
+    double seconds;
+    int rv = carry_in(run->options->dir, import_store, run->ops, NULL, &seconds);
+    *out = (double)run->ops / seconds;
+    return rv;
+}
+
+/* The store is opened anew in every round. */
+static int figure_export(struct run *run, struct figure_result *out)
+{
+    struct rounds rounds = {0};
+    double warm_up;
+    int rv = need_ingested(run);
+    if (rv == 0) {
+        rv = measure_export(run, &warm_up);
+    }
+    if (rv == 0) {
+        rv = run_rounds(run, ROUNDS, RAW_verify_per_s, measure_export, run, &rounds);
+    }
+    summarise(&rounds, out);
+    return rv;
+}
+
+/* Into a new store in every round. */
+static int figure_import(struct run *run, struct figure_result *out)
+{
+    struct rounds rounds = {0};
+    double warm_up;
+    int rv = need_ingested(run);
+    if (rv == 0) {
+        rv = measure_export(run, &warm_up);
+    }
+    if (rv == 0) {
+        rv = run_rounds(run, ROUNDS, RAW_verify_per_s, measure_import, run, &rounds);
+    }
+    summarise(&rounds, out);
+    return rv;
+}
+
+/* Memory ------------------------------------------------------------------------------ */
+
+static int need_memory(struct run *run)
+{
+    int rv = run->has_memory
+                 ? 0
+                 : memory_in_child(run->options, run->ops * MEMORY_FACTOR, &run->memory);
+    run->has_memory = rv == 0;
+    return rv;
+}
+
+static struct figure_result memory_result(uint64_t bytes)
+{
+    return (struct figure_result){.value = (double)bytes, .ratio = (double)bytes / MEMORY_TARGET};
+}
+
 static int figure_rss_anon(struct run *run, struct figure_result *out)
 {
-    uint64_t bytes = 0;
-    int rv = memory_in_child(run->options, run->ops * MEMORY_FACTOR, &bytes);
-    *out = (struct figure_result){.value = (double)bytes, .ratio = (double)bytes / MEMORY_TARGET};
+    int rv = need_memory(run);
+    *out = memory_result(run->memory.rss_anon);
+    return rv;
+}
+
+static int figure_rss_export(struct run *run, struct figure_result *out)
+{
+    int rv = need_memory(run);
+    *out = memory_result(run->memory.rss_export);
+    return rv;
+}
+
+static int figure_rss_import(struct run *run, struct figure_result *out)
+{
+    int rv = need_memory(run);
+    *out = memory_result(run->memory.rss_import);
     return rv;
 }
 
@@ -334,17 +417,22 @@ const struct figure figures[FIGURES] = {
     {"verify_store", "ops/s", NULL, 15, RAW_verify_per_s, true, figure_verify_store},
     {"open", "ms", open_note, 2, RAW_NONE, false, figure_open},
     {"bytes_per_op", "bytes", bytes_note, 1.6, RAW_NONE, false, figure_bytes_per_op},
+    {"export", "ops/s", NULL, 20, RAW_verify_per_s, true, figure_export},
+    {"import", "ops/s", NULL, 7, RAW_verify_per_s, true, figure_import},
     {"rss_anon", "bytes", memory_note, 1, RAW_NONE, false, figure_rss_anon},
+    {"rss_export", "bytes", memory_note, 1, RAW_NONE, false, figure_rss_export},
+    {"rss_import", "bytes", memory_note, 1, RAW_NONE, false, figure_rss_import},
 };
 
 void figures_clean(struct run *run)
 {
     static const char *const names[] = {append_store, single_store, ingest_store, small_store,
-                                        "memory"};
+                                        import_store, "memory",     "memory2"};
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         struct path path;
         if (folder_path(run->options->dir, names[i], &path) == 0) {
             folder_remove(&path);
         }
     }
+    carry_clean(run->options->dir);
 }

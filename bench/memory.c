@@ -10,10 +10,14 @@
 #include <unistd.h>
 
 #include "base/limits.h"
+#include "bench/carrying.h"
 #include "bench/folder.h"
 #include "bench/ingesting.h"
 
 #define ANSWER_MAX 4096u
+
+static const char ingested_name[] = "memory";
+static const char imported_name[] = "memory2";
 
 /* The anonymous memory of this process now, in bytes; 0 when the system does not tell. */
 static uint64_t rss_anon_now(void)
@@ -41,28 +45,80 @@ static void keep_greatest(void *ctx)
     *greatest = now > *greatest ? now : *greatest;
 }
 
-int bench_memory(const char *dir, uint64_t ops, uint64_t *rss_anon)
+static bool watch_wait(void *ctx, int fd, bool to_write)
+{
+    (void)fd;
+    (void)to_write;
+    keep_greatest(ctx);
+    return true;
+}
+
+static void watch_progress(void *ctx, uint64_t done, uint64_t total)
+{
+    (void)done;
+    (void)total;
+    keep_greatest(ctx);
+}
+
+static struct bundle_watch watch_of(uint64_t *greatest)
+{
+    return (struct bundle_watch){.ctx = greatest, .wait = watch_wait, .progress = watch_progress};
+}
+
+static int take_up(const char *dir, uint64_t ops, uint64_t *greatest)
 {
     struct ingesting *ingesting;
     double seconds;
     uint64_t taken;
-    *rss_anon = 0;
-    if (ops < CORPUS_OPS_MIN) {
-        return ERR_USAGE;
-    }
-    int rv = ingesting_open(dir, "memory", ops, CORPUS_SEGMENTS, &ingesting);
+    int rv = ingesting_open(dir, ingested_name, ops, CORPUS_SEGMENTS, &ingesting);
     if (rv != 0) {
         return rv;
     }
-    ingesting_watch(ingesting, keep_greatest, rss_anon);
+    ingesting_watch(ingesting, keep_greatest, greatest);
     rv = ingesting_take(ingesting, ops, &taken, &seconds);
-    keep_greatest(rss_anon);
+    keep_greatest(greatest);
     ingesting_close(ingesting);
+    return rv;
+}
+
+static void remove_store(const char *dir, const char *name)
+{
     struct path path;
-    if (folder_path(dir, "memory", &path) == 0) {
+    if (folder_path(dir, name, &path) == 0) {
         folder_remove(&path);
     }
-    return rv != 0 ? rv : *rss_anon > 0 ? 0 : ERR_IO;
+}
+
+int bench_memory(const char *dir, uint64_t ops, struct bench_memory *out)
+{
+    struct bundle_watch exporting = watch_of(&out->rss_export);
+    struct bundle_watch importing = watch_of(&out->rss_import);
+    double seconds;
+    *out = (struct bench_memory){0};
+    if (ops < CORPUS_OPS_MIN) {
+        return ERR_USAGE;
+    }
+    int rv = take_up(dir, ops, &out->rss_anon);
+    if (rv == 0) {
+        rv = carry_out(dir, ingested_name, ops, &exporting, &seconds);
+    }
+    remove_store(dir, ingested_name);
+    if (rv == 0) {
+        rv = carry_in(dir, imported_name, ops, &importing, &seconds);
+    }
+    remove_store(dir, imported_name);
+    carry_clean(dir);
+    bool known = out->rss_anon > 0 && out->rss_export > 0 && out->rss_import > 0;
+    return rv == 0 && !known ? ERR_IO : rv;
+}
+
+struct value bench_memory_view(struct arena *arena, const struct bench_memory *memory)
+{
+    struct value view = value_map();
+#define PUT_FIELD(name) value_put(arena, &view, #name, value_int((int64_t)memory->name));
+    BENCH_MEMORY_TABLE(PUT_FIELD)
+#undef PUT_FIELD
+    return view;
 }
 
 /* Start it with its standard output going into a pipe, of which *from is the other end. */
@@ -108,21 +164,29 @@ static int read_answer(int from, struct buf *out)
     }
 }
 
-static int parse_answer(struct bytes text, uint64_t *rss_anon)
+static bool get_bytes(const struct value *answer, const char *name, uint64_t *out)
+{
+    int64_t number = 0;
+    bool good = value_get_int(answer, name, &number) && number > 0;
+    *out = (uint64_t)number;
+    return good;
+}
+
+static int parse_answer(struct bytes text, struct bench_memory *out)
 {
     struct arena arena;
     struct value answer;
     struct json_why why;
-    int64_t number = 0;
     arena_init(&arena, LIMIT_TREE_BYTES);
-    bool good = value_from_json(&arena, text, &answer, &why) == 0 &&
-                value_get_int(&answer, "rss_anon", &number) && number > 0;
+    bool good = value_from_json(&arena, text, &answer, &why) == 0;
+#define GET_FIELD(name) good = good && get_bytes(&answer, #name, &out->name);
+    BENCH_MEMORY_TABLE(GET_FIELD)
+#undef GET_FIELD
     arena_free(&arena);
-    *rss_anon = (uint64_t)number;
     return good ? 0 : ERR_IO;
 }
 
-int memory_in_child(const struct bench_options *options, uint64_t ops, uint64_t *rss_anon)
+int memory_in_child(const struct bench_options *options, uint64_t ops, struct bench_memory *out)
 {
     pid_t pid;
     int from;
@@ -138,7 +202,7 @@ int memory_in_child(const struct bench_options *options, uint64_t ops, uint64_t 
     while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
     }
     if (rv == 0) {
-        rv = status == 0 ? parse_answer(buf_bytes(&answer), rss_anon) : ERR_IO;
+        rv = status == 0 ? parse_answer(buf_bytes(&answer), out) : ERR_IO;
     }
     buf_free(&answer);
     return rv;

@@ -48,6 +48,8 @@ struct run {
     bool has_ingested;         /* The store "ingest" is there, with all ops, */
     bool has_small;            /* and the store "small", with a tenth of them. */
     struct samples file_bytes; /* Of "ingest", each time it was made. */
+    bool has_memory;           /* The memory of long work has been measured. */
+    struct bench_memory memory;
 };
 
 /* The rounds of one figure. */

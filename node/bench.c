@@ -89,7 +89,7 @@ int run_bench_memory(struct call *call)
 {
     struct bytes dir;
     struct bytes ops;
-    uint64_t rss_anon;
+    struct bench_memory memory;
     if (!value_get_text(call->request, "dir", &dir) ||
         !value_get_text(call->request, "ops", &ops)) {
         return call_fail(call, ERR_USAGE, "bench-memory needs a folder and a number of ops.");
@@ -104,12 +104,11 @@ int run_bench_memory(struct call *call)
     if (number[0] < '0' || number[0] > '9' || *end != 0 || errno != 0 || count == 0) {
         return call_fail(call, ERR_USAGE, "bench-memory needs a number of ops, not '%s'.", number);
     }
-    int rv = bench_memory(path, count, &rss_anon);
+    int rv = bench_memory(path, count, &memory);
     if (rv != 0) {
         return call_fail(call, rv, "The memory benchmark in %s stopped: %s", path,
                          err_sentence(rv));
     }
-    struct value response = value_map();
-    value_put(call->arena, &response, "rss_anon", value_int((int64_t)rss_anon));
+    struct value response = bench_memory_view(call->arena, &memory);
     return call_emit(call, &response);
 }

@@ -160,14 +160,16 @@ const struct command commands[] = {
      .summary = "Measure this machine: how fast the log is, and how fast it could be.",
      .usage = "bench [--ops N] [--only NAME,…]",
      .flags = bench_flags,
-     .notes = "Figures: append_batch append_sync ingest_single ingest_segments verify_store open\n"
-              "bytes_per_op rss_anon. Works in a temporary folder; the store is not touched.",
+     .notes =
+         "Figures: append_batch append_sync ingest_single ingest_segments verify_store open\n"
+         "bytes_per_op export import rss_anon rss_export rss_import. Works in a temporary folder;\n"
+         "the store is not touched.",
      .examples = "meshlog bench --ops 20000\n"
                  "meshlog --json bench --only append_batch,verify_store",
      .run = run_bench,
      .print = print_bench},
     {.name = "bench-memory",
-     .summary = "Measure the memory that ingest takes; `bench` starts this.",
+     .summary = "Measure the memory that long work takes; `bench` starts this.",
      .usage = "bench-memory DIR OPS",
      .params = {"dir", "ops"},
      .required = 2,

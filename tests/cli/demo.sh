@@ -36,7 +36,7 @@ refused 'bench of an unknown figure' 2 usage 'nonsense' bench --ops 1000 --only 
 run bench-memory "$work/memory" 2000
 mkdir "$work/memory2"
 run bench-memory "$work/memory2" 2000
-check 'bench-memory' bash -c "grep -qE '^\{\"rss_anon\":[0-9]+\}$' '$work/out'"
+check 'bench-memory' bash -c "grep -qE '^\{\"rss_anon\":[0-9]+,\"rss_export\":[0-9]+,\"rss_import\":[0-9]+\}$' '$work/out'"
 refused 'bench-memory without number' 2 usage 'number of ops' bench-memory "$work/memory2" many
 check 'bench leaves nothing' same "$(left)" ''
 

@@ -157,7 +157,8 @@ static void the_smallest_corpus(void **state)
 
 static const char *const figure_names[] = {"append_batch",    "append_sync",  "ingest_single",
                                            "ingest_segments", "verify_store", "open",
-                                           "bytes_per_op",    "rss_anon"};
+                                           "bytes_per_op",    "export",       "import",
+                                           "rss_anon",        "rss_export",   "rss_import"};
 static const char *const raw_names[] = {"sign_per_s", "verify_per_s", "verify_all_per_s",
                                         "hash_per_s", "commit_per_s", "get_per_s"};
 static const char *const units[] = {"ops/s", "s", "ms", "bytes", "percent", "count"};
@@ -333,9 +334,8 @@ static void wrong_options_are_refused(void **state)
         assert_err(wrong[i], run(f, OPS, wrong[i], &response), ERR_USAGE);
     }
     assert_err("too few ops", run(f, 99, "open", &response), ERR_USAGE);
-    uint64_t rss_anon;
-    assert_err("too few for memory", bench_memory(f->dir, CORPUS_OPS_MIN - 1, &rss_anon),
-               ERR_USAGE);
+    struct bench_memory memory;
+    assert_err("too few for memory", bench_memory(f->dir, CORPUS_OPS_MIN - 1, &memory), ERR_USAGE);
 }
 
 static void a_missing_folder_is_an_error(void **state)
@@ -353,12 +353,20 @@ static void a_missing_folder_is_an_error(void **state)
 /* What the program does when the benchmark starts it again. */
 static int memory_main(const char *dir, const char *ops)
 {
-    uint64_t rss_anon;
-    if (bench_memory(dir, strtoull(ops, NULL, 10), &rss_anon) != 0) {
-        return 1;
+    struct bench_memory memory;
+    struct arena arena;
+    struct buf text;
+    arena_init(&arena, LIMIT_TREE_BYTES);
+    buf_init(&text, 4096);
+    int rv = bench_memory(dir, strtoull(ops, NULL, 10), &memory);
+    struct value view = bench_memory_view(&arena, &memory);
+    if (rv == 0) {
+        rv = value_to_json(&view, &text);
     }
-    printf("{\"rss_anon\":%" PRIu64 "}\n", rss_anon);
-    return 0;
+    printf("%.*s\n", (int)text.len, (const char *)text.data);
+    buf_free(&text);
+    arena_free(&arena);
+    return rv == 0 ? 0 : 1;
 }
 
 int main(int argc, char **argv)
