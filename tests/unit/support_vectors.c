@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "oplog/clock.h"
+#include "tests/unit/support_bundle.h"
 
 /* Small helpers ------------------------------------------------------------------------ */
 
@@ -960,12 +961,180 @@ static void make_chains(struct arena *arena, struct value *vectors)
     history_uncovered(arena, vectors);
 }
 
+/* Bundles -------------------------------------------------------------------------------- */
+
+/* Four segments of two authors, as a log may hold them. */
+struct bundle_case {
+    struct test_author a, b;
+    const struct made *op[8];
+    struct bytes segment[4];
+    uint32_t first[5]; /* The number of the first op of each, and of all. */
+};
+
+static struct bundle_case bundle_case(void)
+{
+    struct bundle_case c = {.a = author_of(1), .b = author_of(2), .first = {0, 2, 3, 6, 8}};
+    struct draft branch = {.kind = KIND_CreateEntity};
+    make_run(&c.a, NULL, "gg", c.op, 2);
+    c.op[2] = make_first(&c.b, NOW_MS);
+    make_run(&c.a, c.op[1], "-xg", c.op + 3, 3);
+    c.op[6] = make_next(&c.a, c.op[1], &branch);
+    c.op[7] = make_next(&c.a, c.op[6], NULL);
+    for (uint32_t i = 0; i < 4; i++) {
+        c.segment[i] = segment_of(i == 1 ? &c.b : &c.a, c.op + c.first[i],
+                                  c.first[i + 1] - c.first[i]);
+    }
+    return c;
+}
+
+/* What an empty store of test_mesh makes of it at NOW_MS: the first kept of ops are taken. */
+static void push_bundle(struct arena *arena, struct value *vectors, const char *why,
+                        struct bytes bundle, int error, const struct made *const *ops,
+                        uint32_t kept, uint32_t duplicate)
+{
+    struct value map = vector(arena, why);
+    struct value hashes = value_array();
+    for (uint32_t i = 0; i < kept; i++) {
+        value_push(arena, &hashes, HEX(ops[i]->hash));
+    }
+    value_put(arena, &map, "mesh", HEX(test_mesh));
+    value_put(arena, &map, "now_ms", value_int((int64_t)NOW_MS));
+    value_put(arena, &map, "bundle", hex(arena, bundle));
+    value_put(arena, &map, "error", code(error));
+    value_put(arena, &map, "ops", value_int(kept));
+    value_put(arena, &map, "duplicate", value_int(duplicate));
+    value_put(arena, &map, "hashes", hashes);
+    value_push(arena, vectors, map);
+}
+
+static void make_good_bundles(struct arena *arena, struct value *vectors)
+{
+    struct bundle_case c = bundle_case();
+    struct bytes twice[2] = {c.segment[0], c.segment[0]};
+    struct bytes two_sections = payload_of("{\"a\":1,\"geo\":\"x\"}", 3);
+    struct draft draft = {.payload = two_sections};
+    const struct made *stubs[3] = {c.op[0], make_next(&c.a, c.op[0], &draft), NULL};
+    stubs[2] = with_payload(make_next(&c.a, stubs[1], NULL), bytes_of("", 0));
+    const struct made *sent[3] = {stubs[0], with_payload(stubs[1], payload_redact(two_sections, 2)),
+                                  stubs[2]};
+    struct bytes stub_segment = segment_of(&c.a, sent, 3);
+    push_bundle(arena, vectors, "no ops", bundle_of(NULL, 0).all, 0, NULL, 0, 0);
+    push_bundle(arena, vectors, "one segment", bundle_of(c.segment, 1).all, 0, c.op, 2, 0);
+    push_bundle(arena, vectors, "two authors and a fork", bundle_of(c.segment, 4).all, 0, c.op, 8,
+                0);
+    push_bundle(arena, vectors, "a redacted and an absent payload", bundle_of(&stub_segment, 1).all,
+                0, stubs, 3, 0);
+    push_bundle(arena, vectors, "a segment that its writer put twice", bundle_of(twice, 2).all, 0,
+                c.op, 2, 2);
+}
+
+/* Bytes that are not those of a whole bundle. */
+static void make_bad_bytes(struct arena *arena, struct value *vectors)
+{
+    static const char text[] = "Dear reader, this is a text and no bundle.\n";
+    struct bundle_case c = bundle_case();
+    struct made_bundle good = bundle_of(c.segment, 4);
+    struct bytes all = good.all;
+    const struct bytes none = {0};
+    const struct {
+        const char *why;
+        struct bytes bundle;
+        int error;
+        uint32_t kept;
+    } cases[] = {
+        {"empty", none, ERR_NOT_A_BUNDLE, 0},
+        {"a text", bytes_of_text(text), ERR_NOT_A_BUNDLE, 0},
+        {"a short text", bytes_of_text("mesh?"), ERR_NOT_A_BUNDLE, 0},
+        {"the first byte changed", changed_at(all, 0, 1), ERR_NOT_A_BUNDLE, 0},
+        {"cut in its name", bytes_of(all.data, 7), ERR_TRUNCATED, 0},
+        {"cut after its name", bytes_of(all.data, 15), ERR_TRUNCATED, 0},
+        {"cut in the head", bytes_of(all.data, 40), ERR_TRUNCATED, 0},
+        {"cut in the check of the head", bytes_of(all.data, good.at[1] - 1), ERR_TRUNCATED, 0},
+        {"cut after the head", bytes_of(all.data, good.at[1]), ERR_TRUNCATED, 0},
+        {"cut in a length", bytes_of(all.data, good.at[2] + 3), ERR_TRUNCATED, 2},
+        {"cut in a segment", bytes_of(all.data, good.at[3] + 100), ERR_TRUNCATED, 3},
+        {"cut in a check", bytes_of(all.data, good.at[4] - 1), ERR_TRUNCATED, 3},
+        {"cut between frames", bytes_of(all.data, good.at[4]), ERR_TRUNCATED, 6},
+        {"cut before the end", bytes_of(all.data, good.at[5]), ERR_TRUNCATED, 8},
+        {"cut in the end", bytes_of(all.data, all.len - 1), ERR_TRUNCATED, 8},
+        {"a newer version", changed_at(all, 15, 3), ERR_NEWER_SCHEMA, 0},
+        {"version 0", changed_at(all, 15, 1), ERR_NEWER_SCHEMA, 0},
+        {"a byte of the mesh changed", changed_at(all, 16, 1), ERR_MALFORMED, 0},
+        {"a byte of the number of ops changed", changed_at(all, 55, 1), ERR_MALFORMED, 0},
+        {"a byte of the head's check changed", changed_at(all, 56, 1), ERR_MALFORMED, 0},
+        {"a byte of a length changed", changed_at(all, good.at[2] + 3, 1), ERR_MALFORMED, 2},
+        {"a byte of an author changed", changed_at(all, good.at[2] + 4, 1), ERR_MALFORMED, 2},
+        {"a byte of an op changed", changed_at(all, good.at[3] + 80, 1), ERR_MALFORMED, 3},
+        {"a byte of a check changed", changed_at(all, good.at[3] - 1, 1), ERR_MALFORMED, 2},
+        {"a byte of the end's check changed", changed_at(all, all.len - 1, 1), ERR_MALFORMED, 8},
+        {"too large a length", changed_at(all, good.at[4] + 1, 0x7f), ERR_TOO_LARGE, 6},
+        {"frames swapped",
+         joined(bundle_part(&good, 0), bundle_part(&good, 2), bundle_part(&good, 1),
+                bytes_of(all.data + good.at[3], all.len - good.at[3])),
+         ERR_MALFORMED, 0},
+        {"a frame repeated",
+         joined(bytes_of(all.data, good.at[3]), bundle_part(&good, 2),
+                bytes_of(all.data + good.at[3], all.len - good.at[3]), none),
+         ERR_MALFORMED, 3},
+        {"a frame left out",
+         joined(bytes_of(all.data, good.at[2]),
+                bytes_of(all.data + good.at[3], all.len - good.at[3]), none, none),
+         ERR_MALFORMED, 2},
+        {"a byte after the end", joined(all, bytes_of("", 1), none, none), ERR_TRAILING, 8},
+        {"another bundle after the end", joined(all, all, none, none), ERR_TRAILING, 8},
+    };
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        push_bundle(arena, vectors, cases[i].why, cases[i].bundle, cases[i].error, c.op,
+                    cases[i].kept, 0);
+    }
+}
+
+/* Bundles whose checks fit, and whose content is wrong. */
+static void make_bad_contents(struct arena *arena, struct value *vectors)
+{
+    struct bundle_case c = bundle_case();
+    struct draft garbage = {.sign = SIGN_GARBAGE};
+    struct draft ahead = {.wall_ms = NOW_MS + LIMIT_SKEW_MS + 1};
+    const struct made *forged = make_next(&c.a, c.op[1], &garbage);
+    struct bytes bad_signature[3] = {c.segment[0], segment_of_one(&c.a, forged), c.segment[1]};
+    struct bytes gap[3] = {c.segment[0], segment_of_one(&c.a, c.op[7]), c.segment[1]};
+    struct bytes stranger[2] = {c.segment[2], c.segment[0]};
+    struct bytes cut[3] = {c.segment[0], bytes_of(c.segment[2].data, c.segment[2].len - 1),
+                           c.segment[1]};
+    struct bytes stump[2] = {c.segment[0], bytes_of(c.segment[2].data, 20)};
+    struct bytes future[2] = {segment_of_one(&c.b, make_first(&c.b, ahead.wall_ms)), c.segment[0]};
+    push_bundle(arena, vectors, "another mesh", bundle_made(&other_mesh, 8, c.segment, 4).all,
+                ERR_WRONG_MESH, c.op, 0, 0);
+    push_bundle(arena, vectors, "an op too many announced",
+                bundle_made(&test_mesh, 9, c.segment, 4).all, ERR_MALFORMED, c.op, 8, 0);
+    push_bundle(arena, vectors, "an op too few announced",
+                bundle_made(&test_mesh, 7, c.segment, 4).all, ERR_MALFORMED, c.op, 8, 0);
+    push_bundle(arena, vectors, "a wrong signature", bundle_of(bad_signature, 3).all,
+                ERR_BAD_SIGNATURE, c.op, 2, 0);
+    push_bundle(arena, vectors, "an op left out", bundle_of(gap, 3).all, ERR_GAP, c.op, 2, 0);
+    push_bundle(arena, vectors, "segments in the wrong order", bundle_of(stranger, 2).all,
+                ERR_UNKNOWN_AUTHOR, c.op, 0, 0);
+    push_bundle(arena, vectors, "a segment that is cut", bundle_of(cut, 3).all, ERR_TRUNCATED, c.op,
+                2, 0);
+    push_bundle(arena, vectors, "a segment too short for its head",
+                bundle_made(&test_mesh, 2, stump, 2).all, ERR_TRUNCATED, c.op, 2, 0);
+    push_bundle(arena, vectors, "an author who begins in the future, which is held back",
+                bundle_of(future, 2).all, ERR_LIMIT, c.op, 2, 0);
+}
+
+static void make_bundles(struct arena *arena, struct value *vectors)
+{
+    make_good_bundles(arena, vectors);
+    make_bad_bytes(arena, vectors);
+    make_bad_contents(arena, vectors);
+}
+
 /* Files ---------------------------------------------------------------------------------- */
 
 const struct vector_file vector_files[] = {
-    {"ids.json", make_ids},           {"clock.json", make_clock}, {"values.json", make_values},
-    {"payloads.json", make_payloads}, {"ops.json", make_ops},     {"chains.json", make_chains},
-    {"segments.json", make_segments},
+    {"ids.json", make_ids},           {"clock.json", make_clock},     {"values.json", make_values},
+    {"payloads.json", make_payloads}, {"ops.json", make_ops},         {"chains.json", make_chains},
+    {"segments.json", make_segments}, {"bundles.json", make_bundles},
 };
 const size_t vector_file_count = COUNT_OF(vector_files);
 

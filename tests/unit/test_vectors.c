@@ -8,6 +8,7 @@
 #include "base/mp.h"
 #include "base/text.h"
 #include "oplog/clock.h"
+#include "tests/unit/support_bundle.h"
 
 #define FILE_MAX MIB(4)
 
@@ -322,6 +323,31 @@ static void check_chain(struct arena *arena, const char *why, const struct value
     assert_clean(store);
 }
 
+/* Into an empty store. What was held back is an error too: not everything was taken. */
+static void check_bundle(struct arena *arena, const char *why, const struct value *vector)
+{
+    struct store *store = store_new_for_test();
+    const struct value *hashes = value_get(vector, "hashes");
+    struct import_result result;
+    int rv = import_bytes(store, get_hex(arena, vector, "bundle"), &result);
+    check_error(why, vector, rv == 0 && result.held_back > 0 ? ERR_LIMIT : rv);
+    assert_count(why, result.appended, (uint64_t)get_int(vector, "ops"));
+    assert_count(why, result.duplicate, (uint64_t)get_int(vector, "duplicate"));
+    assert_count(why, ops_in(store), hashes->count);
+    struct txn *txn = begin_read(store);
+    for (uint32_t i = 0; i < hashes->count; i++) {
+        struct row row;
+        char text[OP_HASH_TEXT];
+        assert_ok(log_row(txn, i, &row));
+        struct op_hash hash = op_hash(&row.op);
+        op_hash_text(&hash, text);
+        check_bytes(why, bytes_of_text(text), hashes->items[i].bytes);
+    }
+    txn_abort(txn);
+    assert_clean(store);
+    store_done(store);
+}
+
 static void ids_agree(void **state)
 {
     (void)state;
@@ -362,6 +388,12 @@ static void chains_agree(void **state)
 {
     (void)state;
     each_vector("chains.json", check_chain);
+}
+
+static void bundles_agree(void **state)
+{
+    (void)state;
+    each_vector("bundles.json", check_bundle);
 }
 
 static void files_are_what_is_made(void **state)
@@ -408,6 +440,7 @@ int main(int argc, char **argv)
         cmocka_unit_test_teardown(ops_agree, support_teardown),
         cmocka_unit_test_teardown(segments_agree, support_teardown),
         cmocka_unit_test_teardown(chains_agree, support_teardown),
+        cmocka_unit_test_teardown(bundles_agree, support_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
