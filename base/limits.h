@@ -46,6 +46,12 @@
 #define LIMIT_MAP_MAX GIB(4096)
 #define LIMIT_WRITER_WAIT_MS 5000u     /* how long a second writer waits */
 
+/* Keys (spec/keys.md). */
+#define LIMIT_PASSPHRASE 1024u         /* bytes of a passphrase */
+#define LIMIT_PWHASH_PASSES 8u         /* of argon2id, that a key file may ask for */
+#define LIMIT_PWHASH_KIB KIB(512)      /* its memory, in KiB: half a GiB */
+#define LIMIT_PWHASH_KIB_MIN 8u        /* the least that argon2id works with */
+
 /* Texts and command lines. */
 #define LIMIT_DID 64u                  /* characters of a did:key, with the final zero */
 #define LIMIT_NAME 64u                 /* bytes of a node's name */

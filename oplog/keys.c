@@ -1,31 +1,31 @@
 #include "oplog/keys.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <libgen.h>
 #include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* The file: magic 16 ‖ role 1 ‖ protection 1 ‖ zero 2 ‖ public key 32 ‖ seed 32 ‖ check 16,
- * where check is BLAKE2b-128 over all before it. Protection 0 is none. */
-static const uint8_t magic[16] = "meshlog key 1\n";
-#define ROLE_AT 16u
-#define PUBLIC_AT 20u
-#define SEED_AT 52u
-#define CHECK_AT 84u
-#define FILE_LEN 100u
+#include "oplog/keyfile.h"
+
+struct key_seal key_seal_of(struct bytes passphrase)
+{
+    return (struct key_seal){.passphrase = passphrase, .passes = 3, .kib = 128u * 1024u};
+}
 
 static const char *file_name(enum key_role role)
 {
     return role == KEY_ROOT ? "root.key" : "node.key";
 }
 
-static char *file_path(const char *dir, enum key_role role, const char *suffix)
+static char *file_path(const char *dir, enum key_role role)
 {
     char *path = NULL;
-    return asprintf(&path, "%s/%s%s", dir, file_name(role), suffix) < 0 ? NULL : path;
+    return asprintf(&path, "%s/%s", dir, file_name(role)) < 0 ? NULL : path;
 }
 
 static struct key *key_alloc(void)
@@ -60,21 +60,7 @@ void key_free(struct key *key)
     sodium_free(key);
 }
 
-/* The whole file, in guarded memory. */
-static uint8_t *file_encode(enum key_role role, const struct key *key)
-{
-    uint8_t *file = sodium_malloc(FILE_LEN);
-    if (file == NULL) {
-        return NULL;
-    }
-    memset(file, 0, FILE_LEN);
-    memcpy(file, magic, sizeof(magic));
-    file[ROLE_AT] = (uint8_t)role;
-    memcpy(file + PUBLIC_AT, key->public, sizeof(key->public));
-    crypto_sign_ed25519_sk_to_seed(file + SEED_AT, key->secret);
-    crypto_generichash(file + CHECK_AT, FILE_LEN - CHECK_AT, file, CHECK_AT, NULL, 0);
-    return file;
-}
+/* Writing ------------------------------------------------------------------------------- */
 
 static int write_all(int fd, const uint8_t *data, size_t len)
 {
@@ -90,17 +76,6 @@ static int write_all(int fd, const uint8_t *data, size_t len)
         len -= (size_t)written;
     }
     return fsync(fd) == 0 ? 0 : err_from_errno(errno);
-}
-
-static int sync_dir(const char *dir)
-{
-    int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (fd < 0) {
-        return err_from_errno(errno);
-    }
-    int rv = fsync(fd) == 0 ? 0 : err_from_errno(errno);
-    close(fd);
-    return rv;
 }
 
 static int write_file(const char *path, const uint8_t *data, size_t len)
@@ -119,34 +94,90 @@ static int write_file(const char *path, const uint8_t *data, size_t len)
     return rv;
 }
 
-int key_save(const char *dir, enum key_role role, const struct key *key)
+/* The folder that a path is in. */
+static int sync_parent(const char *path)
 {
-    char *path = file_path(dir, role, "");
-    char *temporary = file_path(dir, role, ".new");
-    uint8_t *file = file_encode(role, key);
+    char *copy = strdup(path);
+    if (copy == NULL) {
+        return ERR_NO_MEMORY;
+    }
+    int fd = open(dirname(copy), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    free(copy);
+    if (fd < 0) {
+        return err_from_errno(errno);
+    }
+    int rv = fsync(fd) == 0 ? 0 : err_from_errno(errno);
+    close(fd);
+    return rv;
+}
+
+/* Give a file its name without ever replacing one. Some memory sticks know no links. */
+static int put_in_place(const char *temporary, const char *path)
+{
+    if (link(temporary, path) == 0) {
+        (void)unlink(temporary);
+        return 0;
+    }
+    if ((errno == EPERM || errno == EOPNOTSUPP) &&
+        renameat2(AT_FDCWD, temporary, AT_FDCWD, path, RENAME_NOREPLACE) == 0) {
+        return 0;
+    }
+    int rv = err_from_errno(errno);
+    (void)unlink(temporary);
+    return rv;
+}
+
+/* The temporary file beside it is ours by its suffix. */
+static int write_key(const char *path, const char *suffix, enum key_role role,
+                     const struct key *key, const struct key_seal *seal)
+{
+    char *temporary = NULL;
+    uint8_t *file = sodium_malloc(KEY_FILE_SEALED);
+    size_t len;
     int rv = ERR_NO_MEMORY;
-    if (path == NULL || temporary == NULL || file == NULL) {
+    if (file == NULL || asprintf(&temporary, "%s%s", path, suffix) < 0) {
+        temporary = NULL;
         goto out;
     }
-    (void)unlink(temporary); /* Left by a process that was stopped in between. */
-    rv = write_file(temporary, file, FILE_LEN);
+    rv = key_file_encode(role, key, seal, file, &len);
     if (rv != 0) {
         goto out;
     }
-    /* link, unlike rename, never replaces a key that is there. */
-    if (link(temporary, path) != 0) {
-        rv = err_from_errno(errno);
-    }
-    (void)unlink(temporary);
+    (void)unlink(temporary); /* Left by a process that was stopped in between. */
+    rv = write_file(temporary, file, len);
     if (rv == 0) {
-        rv = sync_dir(dir);
+        rv = put_in_place(temporary, path);
+    }
+    if (rv == 0) {
+        rv = sync_parent(path);
     }
 out:
     sodium_free(file);
     free(temporary);
+    return rv;
+}
+
+int key_save_sealed(const char *dir, enum key_role role, const struct key *key,
+                    const struct key_seal *seal)
+{
+    char *path = file_path(dir, role);
+    int rv = path == NULL ? ERR_NO_MEMORY : write_key(path, ".new", role, key, seal);
     free(path);
     return rv;
 }
+
+int key_save(const char *dir, enum key_role role, const struct key *key)
+{
+    return key_save_sealed(dir, role, key, NULL);
+}
+
+int key_export(const char *path, const struct key *root, const struct key_seal *seal)
+{
+    assert(seal != NULL);
+    return write_key(path, ".meshlog-new", KEY_ROOT, root, seal);
+}
+
+/* Reading ------------------------------------------------------------------------------- */
 
 static int check_permissions(int fd)
 {
@@ -161,29 +192,38 @@ static int check_permissions(int fd)
     return others || st.st_uid != geteuid() ? ERR_KEY_PERMISSIONS : 0;
 }
 
-static int file_decode(const uint8_t *file, enum key_role role, struct key *key)
+/* Read what is open, if its permissions are good; those of a sealed file elsewhere do not matter.
+ */
+static int read_open(int fd, enum key_role role, bool elsewhere, struct bytes passphrase,
+                     struct key *out, bool *sealed)
 {
-    uint8_t check[FILE_LEN - CHECK_AT];
-    crypto_generichash(check, sizeof(check), file, CHECK_AT, NULL, 0);
-    if (memcmp(file, magic, sizeof(magic)) != 0 || file[ROLE_AT] != role ||
-        memcmp(file + CHECK_AT, check, sizeof(check)) != 0) {
-        return ERR_KEY_MISSING;
+    uint8_t *data = sodium_malloc(KEY_FILE_SEALED + 1);
+    if (data == NULL) {
+        return ERR_NO_MEMORY;
     }
-    crypto_sign_seed_keypair(key->public, key->secret, file + SEED_AT);
-    bool same = memcmp(key->public, file + PUBLIC_AT, sizeof(key->public)) == 0;
-    return same ? 0 : ERR_KEY_MISSING;
+    int rv = check_permissions(fd);
+    ssize_t got = read(fd, data, KEY_FILE_SEALED + 1);
+    struct bytes file = bytes_of(data, got < 0 ? 0 : (size_t)got);
+    *sealed = key_file_is_sealed(file);
+    if (rv == 0 || (rv == ERR_KEY_PERMISSIONS && elsewhere && *sealed)) {
+        rv = key_file_decode(file, role, passphrase, out);
+    }
+    sodium_free(data);
+    return rv;
 }
 
-static int read_key(int fd, enum key_role role, struct key **out)
+static int read_key(const char *path, enum key_role role, bool elsewhere, struct bytes passphrase,
+                    struct key **out, bool *sealed)
 {
-    uint8_t *file = sodium_malloc(FILE_LEN + 1);
-    struct key *key = key_alloc();
-    int rv = ERR_NO_MEMORY;
-    if (file != NULL && key != NULL) {
-        ssize_t got = read(fd, file, FILE_LEN + 1);
-        rv = got == FILE_LEN ? file_decode(file, role, key) : ERR_KEY_MISSING;
+    /* Not waiting, so that a pipe in its place is refused like any other file. */
+    int flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | (elsewhere ? 0 : O_NOFOLLOW);
+    int fd = open(path, flags);
+    if (fd < 0) {
+        return errno == ELOOP || errno == EACCES ? ERR_KEY_PERMISSIONS : ERR_KEY_MISSING;
     }
-    sodium_free(file);
+    struct key *key = key_alloc();
+    int rv = key == NULL ? ERR_NO_MEMORY : read_open(fd, role, elsewhere, passphrase, key, sealed);
+    close(fd);
     if (rv != 0) {
         key_free(key);
         return rv;
@@ -192,30 +232,41 @@ static int read_key(int fd, enum key_role role, struct key **out)
     return 0;
 }
 
+int key_load_sealed(const char *dir, enum key_role role, struct bytes passphrase, struct key **out)
+{
+    bool sealed;
+    char *path = file_path(dir, role);
+    int rv = path == NULL ? ERR_NO_MEMORY : read_key(path, role, false, passphrase, out, &sealed);
+    free(path);
+    return rv;
+}
+
 int key_load(const char *dir, enum key_role role, struct key **out)
 {
-    char *path = file_path(dir, role, "");
-    if (path == NULL) {
-        return ERR_NO_MEMORY;
-    }
-    /* Not waiting, so that a pipe in its place is refused like any other file. */
-    int fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
-    free(path);
-    if (fd < 0) {
-        return errno == ELOOP || errno == EACCES ? ERR_KEY_PERMISSIONS : ERR_KEY_MISSING;
-    }
-    int rv = check_permissions(fd);
-    if (rv == 0) {
-        rv = read_key(fd, role, out);
-    }
-    close(fd);
-    return rv;
+    return key_load_sealed(dir, role, bytes_of("", 0), out);
+}
+
+int key_import(const char *path, struct bytes passphrase, struct key **out, bool *sealed)
+{
+    *sealed = false;
+    return read_key(path, KEY_ROOT, true, passphrase, out, sealed);
 }
 
 bool key_exists(const char *dir, enum key_role role)
 {
-    char *path = file_path(dir, role, "");
+    char *path = file_path(dir, role);
     bool there = path != NULL && access(path, F_OK) == 0;
     free(path);
     return there;
+}
+
+int key_remove(const char *dir, enum key_role role)
+{
+    char *path = file_path(dir, role);
+    int rv = ERR_NO_MEMORY;
+    if (path != NULL) {
+        rv = unlink(path) == 0 ? sync_parent(path) : err_from_errno(errno);
+    }
+    free(path);
+    return rv;
 }

@@ -15,6 +15,9 @@ struct vector_file {
 extern const struct vector_file vector_files[];
 extern const size_t vector_file_count;
 
+/* keys.json */
+void make_keys(struct arena *arena, struct value *vectors);
+
 /* The content of a file: a JSON array, one vector to a line. */
 void vectors_print(const struct vector_file *file, struct buf *out);
 

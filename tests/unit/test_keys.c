@@ -1,5 +1,5 @@
 /* test_keys.c - Key files: made whole or not at all, refused when others could have read or
- * replaced them, never printed (invariant 21). */
+ * replaced them, sealed with a passphrase or not, never printed (invariant 21). */
 #include "tests/unit/support.h"
 
 #include <errno.h>
@@ -12,8 +12,10 @@
 #include <unistd.h>
 
 #include "base/text.h"
+#include "oplog/keyfile.h"
 
 #define FILE_LEN 100
+#define CHECK_LEN 16
 
 static struct key *fresh_key(void)
 {
@@ -249,6 +251,246 @@ static void folders_that_cannot_be_written(void **state)
     key_free(key);
 }
 
+/* The cheapest seal there is: what files are given by default costs too much for many. */
+static struct key_seal cheap(const char *passphrase)
+{
+    return (struct key_seal){.passphrase = bytes_of_text(passphrase), .passes = 1, .kib = 8};
+}
+
+static int load_with(const char *dir, const char *passphrase)
+{
+    struct key *key = NULL;
+    int rv = key_load_sealed(dir, KEY_NODE, bytes_of_text(passphrase), &key);
+    key_free(key);
+    return rv;
+}
+
+static void sealed_with_a_passphrase(void **state)
+{
+    (void)state;
+    const char *dir = support_dir();
+    const char *path = support_path(dir, "node.key");
+    struct key *key = fresh_key();
+    struct key *loaded;
+    struct key_seal seal = cheap("open sesame");
+    assert_ok(key_save_sealed(dir, KEY_NODE, key, &seal));
+    struct stat st;
+    assert_int_equal(stat(path, &st), 0);
+    assert_int_equal(st.st_mode & 07777, 0600);
+    assert_int_equal(st.st_size, KEY_FILE_SEALED);
+    assert_ok(key_load_sealed(dir, KEY_NODE, seal.passphrase, &loaded));
+    assert_memory_equal(loaded->secret, key->secret, sizeof(key->secret));
+    assert_memory_equal(loaded->public, key->public, sizeof(key->public));
+    key_free(loaded);
+    static const char *const wrong[] = {"", "open sesam", "open sesame ", "Open sesame", "x"};
+    for (size_t i = 0; i < COUNT_OF(wrong); i++) {
+        assert_err(wrong[i], load_with(dir, wrong[i]), ERR_WRONG_PASSPHRASE);
+    }
+    assert_err("none", key_load(dir, KEY_NODE, &loaded), ERR_WRONG_PASSPHRASE);
+    assert_err("again", key_save_sealed(dir, KEY_NODE, key, &seal), ERR_EXISTS);
+    assert_int_equal(chmod(path, 0640), 0);
+    assert_err("open to others", load_with(dir, "open sesame"), ERR_KEY_PERMISSIONS);
+
+    /* Nothing of the secret is in the file, and no two files are alike. */
+    uint8_t file[KEY_FILE_SEALED];
+    uint8_t other[KEY_FILE_SEALED];
+    assert_int_equal(file_read(path, file, sizeof(file)), sizeof(file));
+    assert_null(memmem(file, sizeof(file), key->secret, 8));
+    assert_int_equal(unlink(path), 0);
+    assert_ok(key_save_sealed(dir, KEY_NODE, key, &seal));
+    assert_int_equal(file_read(path, other, sizeof(other)), sizeof(other));
+    for (size_t at = 60; at + 16 <= 148; at += 16) {
+        assert_memory_not_equal(file + at, other + at, 16);
+    }
+    /* A file without a seal needs no passphrase, and does not mind one. */
+    assert_int_equal(unlink(path), 0);
+    assert_ok(key_save(dir, KEY_NODE, key));
+    assert_ok(load_with(dir, "open sesame"));
+    key_free(key);
+}
+
+/* What the product seals with: argon2id at its own cost, from the file alone. */
+static void the_seal_of_every_day(void **state)
+{
+    (void)state;
+    const char *dir = support_dir();
+    struct key *key = fresh_key();
+    struct key_seal seal = key_seal_of(bytes_of_text("pass"));
+    uint8_t file[KEY_FILE_SEALED];
+    assert_ok(key_save_sealed(dir, KEY_NODE, key, &seal));
+    key_free(key);
+    assert_int_equal(file_read(support_path(dir, "node.key"), file, sizeof(file)), sizeof(file));
+    assert_int_equal(be_get(file + 52, 4), 3);
+    assert_int_equal(be_get(file + 56, 4), 128 * 1024);
+    assert_ok(load_with(dir, "pass"));
+}
+
+static int decode_with(const uint8_t *file, size_t len, const char *passphrase)
+{
+    struct key *key = sodium_malloc(sizeof(struct key));
+    assert_non_null(key);
+    int rv = key_file_decode(bytes_of(file, len), KEY_ROOT, bytes_of_text(passphrase), key);
+    sodium_free(key);
+    return rv;
+}
+
+static void check_again(uint8_t *file)
+{
+    size_t at = KEY_FILE_SEALED - CHECK_LEN;
+    crypto_generichash(file + at, CHECK_LEN, file, at, NULL, 0);
+}
+
+static void sealed_file(uint8_t file[KEY_FILE_SEALED], const struct key_seal *seal)
+{
+    struct test_author author = author_of(1);
+    size_t len;
+    assert_ok(key_file_encode(KEY_ROOT, key_of(&author), seal, file, &len));
+    assert_int_equal(len, KEY_FILE_SEALED);
+}
+
+/* Damage is told from a wrong passphrase, before anything is computed. */
+static void every_bit_of_a_sealed_file(void **state)
+{
+    (void)state;
+    uint8_t file[KEY_FILE_SEALED + 1] = {0};
+    struct key_seal seal = cheap("pass");
+    sealed_file(file, &seal);
+    assert_err("as it was", decode_with(file, KEY_FILE_SEALED, "pass"), 0);
+    for (size_t bit = 0; bit < 8ul * KEY_FILE_SEALED; bit++) {
+        file[bit / 8] ^= (uint8_t)(1u << bit % 8);
+        assert_err("a flipped bit", decode_with(file, KEY_FILE_SEALED, "pass"), ERR_KEY_MISSING);
+        file[bit / 8] ^= (uint8_t)(1u << bit % 8);
+    }
+    for (size_t len = 0; len <= KEY_FILE_SEALED + 1; len++) {
+        if (len != KEY_FILE_SEALED) {
+            assert_err("another length", decode_with(file, len, "pass"), ERR_KEY_MISSING);
+        }
+    }
+}
+
+/* Someone who changes a bit on purpose makes the check fit again. */
+static void every_bit_changed_on_purpose(void **state)
+{
+    (void)state;
+    uint8_t file[KEY_FILE_SEALED];
+    unsigned refused_by_seal = 0;
+    struct key_seal seal = cheap("pass");
+    sealed_file(file, &seal);
+    for (size_t bit = 0; bit < 8ul * (KEY_FILE_SEALED - CHECK_LEN); bit++) {
+        file[bit / 8] ^= (uint8_t)(1u << bit % 8);
+        /* What asks for more memory within the bounds has to be computed, and is no less refused:
+         * the greatest is left to parameters_at_their_limits. */
+        if (be_get(file + 56, 4) <= 64ul * 1024) {
+            check_again(file);
+            int rv = decode_with(file, KEY_FILE_SEALED, "pass");
+            refused_by_seal += rv == ERR_WRONG_PASSPHRASE;
+            assert_true(rv == ERR_WRONG_PASSPHRASE || rv == ERR_KEY_MISSING);
+        }
+        file[bit / 8] ^= (uint8_t)(1u << bit % 8);
+    }
+    /* At least the public key, salt, nonce and sealed seed. */
+    assert_true(refused_by_seal >= 8 * (32 + 16 + 24 + 48));
+    check_again(file);
+    assert_err("as it was", decode_with(file, KEY_FILE_SEALED, "pass"), 0);
+}
+
+static void parameters_at_their_limits(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t passes, kib;
+        int want; /* With a file made for 1 pass over 8 KiB. */
+    } cases[] = {
+        {0, 8, ERR_KEY_MISSING},
+        {1, 8, 0},
+        {2, 8, ERR_WRONG_PASSPHRASE},
+        {LIMIT_PWHASH_PASSES, 8, ERR_WRONG_PASSPHRASE},
+        {LIMIT_PWHASH_PASSES + 1, 8, ERR_KEY_MISSING},
+        {UINT32_MAX, 8, ERR_KEY_MISSING},
+        {1, 0, ERR_KEY_MISSING},
+        {1, LIMIT_PWHASH_KIB_MIN - 1, ERR_KEY_MISSING},
+        {1, LIMIT_PWHASH_KIB_MIN + 1, ERR_WRONG_PASSPHRASE},
+        {1, LIMIT_PWHASH_KIB, ERR_WRONG_PASSPHRASE},
+        {1, LIMIT_PWHASH_KIB + 1, ERR_KEY_MISSING},
+        {1, UINT32_MAX, ERR_KEY_MISSING},
+        {UINT32_MAX, UINT32_MAX, ERR_KEY_MISSING},
+    };
+    uint8_t file[KEY_FILE_SEALED];
+    struct key_seal seal = cheap("pass");
+    sealed_file(file, &seal);
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        be_put(file + 52, 4, cases[i].passes);
+        be_put(file + 56, 4, cases[i].kib);
+        check_again(file);
+        assert_err("parameters", decode_with(file, KEY_FILE_SEALED, "pass"), cases[i].want);
+    }
+    char *passphrase = support_alloc(LIMIT_PASSPHRASE + 2);
+    for (size_t len = LIMIT_PASSPHRASE - 1; len <= LIMIT_PASSPHRASE; len++) {
+        memset(passphrase, 'p', len);
+        seal = cheap(passphrase);
+        sealed_file(file, &seal);
+        assert_err("a long one", decode_with(file, KEY_FILE_SEALED, passphrase), 0);
+    }
+    passphrase[LIMIT_PASSPHRASE] = 'p';
+    assert_err("too long", decode_with(file, KEY_FILE_SEALED, passphrase), ERR_WRONG_PASSPHRASE);
+}
+
+static int import_with(const char *path, const char *passphrase, bool *sealed)
+{
+    struct key *key = NULL;
+    int rv = key_import(path, bytes_of_text(passphrase), &key, sealed);
+    key_free(key);
+    return rv;
+}
+
+static void the_root_elsewhere(void **state)
+{
+    (void)state;
+    const char *dir = support_dir();
+    const char *path = support_path(dir, "backup");
+    const char *link = support_path(dir, "link");
+    struct key *root = fresh_key();
+    struct key_seal seal = cheap("pass");
+    bool sealed;
+    file_write(support_path(dir, "backup.new"), "precious", 8);
+    assert_ok(key_export(path, root, &seal));
+    assert_err("again", key_export(path, root, &seal), ERR_EXISTS);
+    uint8_t left[16];
+    assert_int_equal(file_read(support_path(dir, "backup.new"), left, sizeof(left)), 8);
+    assert_int_equal(access(support_path(dir, "backup.meshlog-new"), F_OK), -1);
+    assert_err("no folder", key_export("/nonexistent/backup", root, &seal), ERR_IO);
+    struct stat st;
+    assert_int_equal(stat(path, &st), 0);
+    assert_int_equal(st.st_mode & 07777, 0600);
+
+    assert_err("no passphrase", import_with(path, "", &sealed), ERR_WRONG_PASSPHRASE);
+    assert_true(sealed);
+    assert_err("wrong", import_with(path, "p", &sealed), ERR_WRONG_PASSPHRASE);
+    /* Sealed, it may be open to others, and a link to it will do. */
+    assert_int_equal(chmod(path, 0666), 0);
+    assert_int_equal(symlink(path, link), 0);
+    assert_err("a link", import_with(link, "pass", &sealed), 0);
+    assert_true(sealed);
+    assert_err("none", import_with(support_path(dir, "none"), "pass", &sealed), ERR_KEY_MISSING);
+    assert_err("a folder", import_with(dir, "pass", &sealed), ERR_KEY_MISSING);
+
+    /* Without a seal it must be ours alone; a node's key is no root's. */
+    const char *plain = support_path(dir, "root.key");
+    assert_ok(key_save(dir, KEY_ROOT, root));
+    assert_err("ours alone", import_with(plain, "", &sealed), 0);
+    assert_false(sealed);
+    assert_int_equal(chmod(plain, 0604), 0);
+    assert_err("open to others", import_with(plain, "", &sealed), ERR_KEY_PERMISSIONS);
+    assert_ok(key_save(dir, KEY_NODE, root));
+    assert_err("a node's", import_with(support_path(dir, "node.key"), "", &sealed),
+               ERR_KEY_MISSING);
+
+    assert_ok(key_remove(dir, KEY_ROOT));
+    assert_false(key_exists(dir, KEY_ROOT));
+    assert_err("removed twice", key_remove(dir, KEY_ROOT), ERR_IO);
+    key_free(root);
+}
+
 static bool contains(struct bytes in, struct bytes what)
 {
     return memmem(in.data, in.len, what.data, what.len) != NULL;
@@ -309,6 +551,12 @@ int main(void)
         cmocka_unit_test_teardown(left_overs_do_no_harm, support_teardown),
         cmocka_unit_test_teardown(folders_that_cannot_be_written, support_teardown),
         cmocka_unit_test_teardown(secrets_are_not_printed, support_teardown),
+        cmocka_unit_test_teardown(sealed_with_a_passphrase, support_teardown),
+        cmocka_unit_test_teardown(the_seal_of_every_day, support_teardown),
+        cmocka_unit_test_teardown(every_bit_of_a_sealed_file, support_teardown),
+        cmocka_unit_test_teardown(every_bit_changed_on_purpose, support_teardown),
+        cmocka_unit_test_teardown(parameters_at_their_limits, support_teardown),
+        cmocka_unit_test_teardown(the_root_elsewhere, support_teardown),
     };
     support_init();
     return cmocka_run_group_tests(tests, NULL, NULL);

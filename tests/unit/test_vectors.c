@@ -8,6 +8,8 @@
 #include "base/mp.h"
 #include "base/text.h"
 #include "oplog/clock.h"
+#include "oplog/keycode.h"
+#include "oplog/keyfile.h"
 #include "tests/unit/support_bundle.h"
 
 #define FILE_MAX MIB(4)
@@ -348,6 +350,45 @@ static void check_bundle(struct arena *arena, const char *why, const struct valu
     store_done(store);
 }
 
+static void check_key_file(struct arena *arena, const char *why, const struct value *vector)
+{
+    struct key *key;
+    struct bytes passphrase = bytes_of("", 0);
+    static const uint8_t zeros[32];
+    (void)value_get_text(vector, "passphrase", &passphrase);
+    assert_ok(key_from_seed(zeros, &key));
+    enum key_role role = (enum key_role)get_int(vector, "role");
+    int rv = key_file_decode(get_hex(arena, vector, "file"), role, passphrase, key);
+    check_error(why, vector, rv);
+    if (rv == 0) {
+        check_bytes(why, bytes_of(key->public, 32), get_hex(arena, vector, "public"));
+        check_bytes(why, bytes_of(key->secret, 32), get_hex(arena, vector, "seed"));
+    }
+    key_free(key);
+}
+
+static void check_key_code(struct arena *arena, const char *why, const struct value *vector)
+{
+    struct bytes text;
+    uint8_t seed[32];
+    struct key_code_why reason;
+    assert_true(value_get_text(vector, "code", &text));
+    int rv = key_code_decode(text, seed, &reason);
+    check_error(why, vector, rv);
+    if (rv == 0) {
+        char code[KEY_CODE_TEXT];
+        check_bytes(why, bytes_of(seed, sizeof(seed)), get_hex(arena, vector, "seed"));
+        key_code_encode(seed, code);
+        assert_true(text.data[0] != '0' || bytes_equal(text, bytes_of_text(code)));
+    }
+}
+
+static void check_key(struct arena *arena, const char *why, const struct value *vector)
+{
+    bool is_file = value_get(vector, "file") != NULL;
+    (is_file ? check_key_file : check_key_code)(arena, why, vector);
+}
+
 static void ids_agree(void **state)
 {
     (void)state;
@@ -396,6 +437,12 @@ static void bundles_agree(void **state)
     each_vector("bundles.json", check_bundle);
 }
 
+static void keys_agree(void **state)
+{
+    (void)state;
+    each_vector("keys.json", check_key);
+}
+
 static void files_are_what_is_made(void **state)
 {
     (void)state;
@@ -441,6 +488,7 @@ int main(int argc, char **argv)
         cmocka_unit_test_teardown(segments_agree, support_teardown),
         cmocka_unit_test_teardown(chains_agree, support_teardown),
         cmocka_unit_test_teardown(bundles_agree, support_teardown),
+        cmocka_unit_test_teardown(keys_agree, support_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
