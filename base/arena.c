@@ -33,6 +33,13 @@ void arena_free(struct arena *arena)
     arena_init(arena, arena->max);
 }
 
+void arena_wipe(struct arena *arena)
+{
+    for (struct arena_chunk *chunk = arena->chunks; chunk != NULL; chunk = chunk->older) {
+        explicit_bzero(chunk->data, chunk->cap);
+    }
+}
+
 void arena_reset(struct arena *arena)
 {
     struct arena_chunk *newest = arena->chunks;

@@ -23,6 +23,9 @@ struct arena {
 void arena_init(struct arena *arena, size_t max);
 void arena_free(struct arena *arena);
 
+/* Overwrite everything that was ever in it, for secrets, before it is freed. */
+void arena_wipe(struct arena *arena);
+
 /* Forget everything and the error, keep one chunk for the next tree. */
 void arena_reset(struct arena *arena);
 

@@ -26,6 +26,13 @@ void buf_free(struct buf *buf)
     buf_init(buf, buf->max);
 }
 
+void buf_wipe(struct buf *buf)
+{
+    if (buf->data != NULL) {
+        explicit_bzero(buf->data, buf->cap);
+    }
+}
+
 void buf_clear(struct buf *buf)
 {
     buf->len = 0;

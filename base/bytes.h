@@ -105,6 +105,9 @@ struct buf {
 void buf_init(struct buf *buf, size_t max);
 void buf_free(struct buf *buf);
 
+/* Overwrite the memory that it has, for secrets, before it is freed. */
+void buf_wipe(struct buf *buf);
+
 /* Forget the content and the error, keep the memory. */
 void buf_clear(struct buf *buf);
 

@@ -171,18 +171,32 @@ static int put_flag(struct reading *reading, const struct flag *flag, const char
     return rv;
 }
 
+/* A file or folder that is named once. */
+static int take_path(struct reading *reading, const struct flag *flag, const char *value,
+                     const char *kind, const char **out)
+{
+    if (*out != NULL) {
+        return given_twice(reading, flag);
+    }
+    if (value[0] == 0) {
+        return call_fail(reading->call, ERR_USAGE, "--%s needs the name of a %s.", flag->name,
+                         kind);
+    }
+    *out = value;
+    return 0;
+}
+
 static int take_common(struct reading *reading, const struct flag *flag, const char *value)
 {
+    struct args *args = reading->args;
     if (strcmp(flag->name, "json") == 0) {
-        reading->args->json = true;
+        args->json = true;
     } else if (strcmp(flag->name, "help") == 0) {
         reading->help = true;
-    } else if (reading->args->store != NULL) {
-        return given_twice(reading, flag);
-    } else if (value[0] == 0) {
-        return call_fail(reading->call, ERR_USAGE, "--store needs the name of a folder.");
+    } else if (strcmp(flag->name, "store") == 0) {
+        return take_path(reading, flag, value, "folder", &args->store);
     } else {
-        reading->args->store = value;
+        return take_path(reading, flag, value, "file", &args->passphrase_file);
     }
     return 0;
 }
@@ -381,4 +395,13 @@ const char *store_path(struct arena *arena, const char *given)
         return (const char *)arena_format(arena, "%s/.local/share/meshlog", home).data;
     }
     return NULL;
+}
+
+const char *passphrase_path(const char *given)
+{
+    const char *path = getenv("MESHLOG_PASSPHRASE_FILE");
+    if (given != NULL) {
+        return given;
+    }
+    return path != NULL && path[0] != 0 ? path : NULL;
 }

@@ -7,7 +7,8 @@
 struct args {
     const struct command *command;
     struct value request;
-    const char *store; /* --store; NULL if it was not given. */
+    const char *store;           /* --store; NULL if it was not given. */
+    const char *passphrase_file; /* --passphrase-file, likewise. */
     bool json;
 };
 
@@ -24,5 +25,8 @@ int args_parse(struct call *call, struct arena *arena, int count, const char *co
 /* The folder of the store: given, or from MESHLOG_STORE, XDG_DATA_HOME or HOME, in the arena.
  * NULL when none of them is set. */
 const char *store_path(struct arena *arena, const char *given);
+
+/* The file with the passphrase: given, or from MESHLOG_PASSPHRASE_FILE. NULL for none. */
+const char *passphrase_path(const char *given);
 
 #endif

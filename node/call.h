@@ -23,6 +23,14 @@ struct sink {
     int watch; /* A descriptor that hangs up when nobody listens any more; -1 for none. */
 };
 
+struct secret;
+
+/* Somebody who can be asked for a line of text, which is shown while it is typed or not. ERR_IO
+ * when nobody is there. */
+struct asker {
+    int (*ask)(const char *question, bool shown, struct secret *out);
+};
+
 /* Ops that are durable, but whose responses nobody may have seen yet. */
 struct unreported {
     uint64_t count;
@@ -36,9 +44,12 @@ struct call {
     const char *store;     /* The store's folder. */
     int input;             /* Where a batch comes from. */
     const struct sink *sink;
-    char message[1024]; /* The sentence for people, when the command has failed. */
-    bool told;          /* The responses have told of the failure already. */
-    int stopped_by;     /* The signal that ended the command early. */
+    const struct asker *asker;   /* NULL: nobody can be asked. */
+    const char *passphrase_file; /* Where the keys' passphrase is; NULL: not in a file. */
+    bool secret;                 /* A response holds a secret: wipe it when it was given. */
+    char message[1024];          /* The sentence for people, when the command has failed. */
+    bool told;                   /* The responses have told of the failure already. */
+    int stopped_by;              /* The signal that ended the command early. */
     struct unreported unreported;
 };
 

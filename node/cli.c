@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "node/session.h"
+#include "node/terminal.h"
 
 /* Say why the command failed, unless its responses have. */
 static void tell_failure(struct call *call, struct printer *printer, int err)
@@ -82,6 +83,7 @@ int cli_run(int count, const char *const words[])
 {
     struct session session;
     session_begin(&session, count, words, STDIN_FILENO);
+    session.call.asker = &terminal_asker;
     printer_init(&session.printer, session_print(&session), session.args.json);
     int rv = session_run(&session, NULL);
     int code = finish(&session.call, &session.printer, rv);

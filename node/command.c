@@ -10,6 +10,7 @@
 const struct flag common_flags[] = {
     {"store", FLAG_TEXT, "", "DIR", "the folder of the store"},
     {"json", FLAG_SWITCH, "", "", "answer in JSON, one object per line"},
+    {"passphrase-file", FLAG_TEXT, "", "FILE", "the keys' passphrase is its first line"},
     {"help", FLAG_SWITCH, "", "", "what `help COMMAND` says"},
     {.name = NULL},
 };
@@ -17,6 +18,15 @@ const struct flag common_flags[] = {
 static const struct flag init_flags[] = {
     {"mesh", FLAG_TEXT, "mesh", "DID", "join this mesh instead of founding one"},
     {"name", FLAG_TEXT, "name", "TEXT", "a name for this node"},
+    {"root", FLAG_TEXT, "root", "FILE|-", "let this root admit the node; it is not kept here"},
+    {"passphrase", FLAG_SWITCH, "passphrase", "", "ask for a passphrase for the keys"},
+    {.name = NULL},
+};
+
+static const struct flag root_flags[] = {
+    {"code", FLAG_SWITCH, "code", "", "the key as a code for paper; import reads it from stdin"},
+    {"qr", FLAG_SWITCH, "qr", "", "export: the code as a picture too"},
+    {"remove", FLAG_SWITCH, "remove", "", "export: then take root.key away from this device"},
     {.name = NULL},
 };
 
@@ -53,12 +63,17 @@ static const struct flag bench_flags[] = {
 const struct command commands[] = {
     {.name = "init",
      .summary = "Make a new store, and with it a new mesh unless one is named.",
-     .usage = "init [--mesh DID] [--name TEXT]",
+     .usage = "init [--name TEXT] [--passphrase | --passphrase-file FILE]\n"
+              "init --mesh DID [--root FILE|-] [--name TEXT] …",
      .flags = init_flags,
      .notes = "Without --mesh a root key is made. It delegates everything to this node, and the\n"
-              "log begins with that delegation. With --mesh this node waits to be admitted.\n"
+              "log begins with that delegation. With --mesh this node waits to be admitted,\n"
+              "unless the mesh's root is brought along with --root: as a file that `root export`\n"
+              "wrote, or with - as a code from standard input.\n"
+              "A passphrase seals node.key and root.key; commands that sign then ask for it, or\n"
+              "take it from --passphrase-file or $MESHLOG_PASSPHRASE_FILE. Reading needs none.\n"
               "The folder may be there already if it is empty.",
-     .examples = "meshlog init --name laptop\n"
+     .examples = "meshlog init --name laptop --passphrase\n"
                  "meshlog --store ./second init --mesh did:key:z6Mk…",
      .needs_store = true,
      .run = run_init,
@@ -156,6 +171,28 @@ const struct command commands[] = {
      .needs_store = true,
      .run = run_import,
      .print = print_import},
+    {.name = "root",
+     .summary = "Keep the mesh's root key off this device, and bring it back.",
+     .usage = "root export FILE [--remove] [--passphrase-file FILE]\n"
+              "root export --code | --qr\n"
+              "root import FILE\n"
+              "root import --code < CODE",
+     .params = {"action", "file"},
+     .required = 1,
+     .flags = root_flags,
+     .notes =
+         "The root admits and revokes devices: whoever has its key owns the mesh, and if it is\n"
+         "lost, nobody can. The file is always sealed with a passphrase: the one in\n"
+         "--passphrase-file, else you are asked for a new one. With --remove, root.key is\n"
+         "taken away once the file was read back; from then on only that file has the root.\n\n"
+         "The code is 14 groups of 5 letters, for paper. It has no passphrase. Capital or\n"
+         "small, with or without dashes: `root import --code` takes it as it is typed.",
+     .examples = "meshlog root export /media/stick/root.key --remove\n"
+                 "meshlog root import /media/stick/root.key\n"
+                 "meshlog root export --qr",
+     .needs_store = true,
+     .run = run_root,
+     .print = print_root},
     {.name = "bench",
      .summary = "Measure this machine: how fast the log is, and how fast it could be.",
      .usage = "bench [--ops N] [--only NAME,…]",

@@ -14,6 +14,8 @@
 #include "base/text.h"
 #include "node/command.h"
 #include "node/opview.h"
+#include "node/passphrase.h"
+#include "node/rootkey.h"
 #include "node/scratch.h"
 #include "node/wall.h"
 #include "oplog/append.h"
@@ -25,7 +27,9 @@
 struct founding {
     struct call *call;
     struct mesh_id mesh;
-    struct key *root; /* NULL in a mesh that has its root elsewhere. */
+    struct key *root;          /* NULL in a mesh that has its root elsewhere. */
+    bool keeps_root;           /* It is new, and stays here. */
+    struct secret *passphrase; /* NULL for keys without one. */
     struct key *node;
     struct bytes name; /* Empty for none. */
     struct op_id first_op;
@@ -61,22 +65,61 @@ static int read_name(struct founding *founding)
     return 0;
 }
 
-/* The mesh that is named, or a new one with its root key. */
+/* The root that is brought along, from elsewhere; it is not kept. */
+static int bring_root(struct founding *founding, const char *source)
+{
+    struct call *call = founding->call;
+    struct opened opened;
+    int rv = open_root_from(call, source, &opened);
+    if (rv == 0) {
+        founding->root = opened.key;
+        opened.key = NULL;
+    }
+    opened_free(&opened);
+    return rv;
+}
+
+static int new_root(struct founding *founding)
+{
+    int rv = key_generate(&founding->root);
+    founding->keeps_root = rv == 0;
+    return rv == 0 ? 0 : call_fail(founding->call, rv, "%s", err_sentence(rv));
+}
+
+/* The mesh that is named, or the one of the root: brought along, or new. */
 static int read_mesh(struct founding *founding)
 {
     struct call *call = founding->call;
     const struct value *mesh = value_get(call->request, "mesh");
-    if (mesh != NULL) {
-        if (mesh->type == VALUE_TEXT && did_decode(mesh->bytes, founding->mesh.b) == 0) {
-            return 0;
-        }
+    const char *source;
+    if (mesh != NULL &&
+        (mesh->type != VALUE_TEXT || did_decode(mesh->bytes, founding->mesh.b) != 0)) {
         return call_fail(call, ERR_USAGE, "--mesh needs the whole name of a mesh: did:key:z6Mk….");
     }
-    int rv = key_generate(&founding->root);
-    if (rv == 0) {
-        memcpy(founding->mesh.b, founding->root->public, sizeof(founding->mesh.b));
+    int rv = request_path(call, "root", &source);
+    if (rv == 0 && source != NULL) {
+        rv = bring_root(founding, source);
+    } else if (rv == 0 && mesh == NULL) {
+        rv = new_root(founding);
     }
-    return rv == 0 ? 0 : call_fail(call, rv, "%s", err_sentence(rv));
+    if (rv != 0 || founding->root == NULL) {
+        return rv;
+    }
+    if (mesh != NULL) {
+        return root_check(call, founding->root, &founding->mesh);
+    }
+    memcpy(founding->mesh.b, founding->root->public, sizeof(founding->mesh.b));
+    return 0;
+}
+
+static int read_passphrase(struct founding *founding)
+{
+    struct call *call = founding->call;
+    bool wanted = call->passphrase_file != NULL;
+    if (!wanted) {
+        (void)value_get_bool(call->request, "passphrase", &wanted);
+    }
+    return wanted ? passphrase_new(call, call->store, &founding->passphrase) : 0;
 }
 
 /* The folder ---------------------------------------------------------------------------- */
@@ -278,14 +321,26 @@ static int fill_store(struct founding *founding, const char *dir)
     return rv;
 }
 
+static int save_keys(const struct founding *founding, const char *dir)
+{
+    const struct secret *passphrase = founding->passphrase;
+    struct key_seal seal = {0};
+    int rv = 0;
+    if (passphrase != NULL) {
+        seal = key_seal_of(secret_bytes(passphrase));
+    }
+    const struct key_seal *with = passphrase != NULL ? &seal : NULL;
+    if (founding->keeps_root) {
+        rv = key_save_sealed(dir, KEY_ROOT, founding->root, with);
+    }
+    return rv == 0 ? key_save_sealed(dir, KEY_NODE, founding->node, with) : rv;
+}
+
 static int make_store(struct founding *founding, const char *dir)
 {
     int rv = store_create(dir, &founding->mesh, 0);
-    if (rv == 0 && founding->root != NULL) {
-        rv = key_save(dir, KEY_ROOT, founding->root);
-    }
     if (rv == 0) {
-        rv = key_save(dir, KEY_NODE, founding->node);
+        rv = save_keys(founding, dir);
     }
     if (rv == 0) {
         rv = fill_store(founding, dir);
@@ -328,25 +383,15 @@ static int make_in_place(struct founding *founding, const char *path)
 
 static int emit_founding(const struct founding *founding, const char *path)
 {
-    struct call *call = founding->call;
-    struct arena *arena = call->arena;
+    struct arena *arena = founding->call->arena;
     struct value response = response_ok(arena);
-    bool has_root = founding->root != NULL;
-    struct bytes text = bytes_of_text(path);
-    struct buf shown;
-    buf_init(&shown, 4ul * PATH_MAX);
-    if (!utf8_valid(text)) { /* JSON cannot hold it. */
-        text_escape(text, 4ul * PATH_MAX, &shown);
-        text = buf_bytes(&shown);
-    }
     value_put(arena, &response, "mesh", view_did(arena, founding->mesh.b));
     value_put(arena, &response, "node", view_did(arena, founding->node->public));
-    value_put(arena, &response, "store", value_text_of(arena_copy(arena, text)));
-    value_put(arena, &response, "has_root", value_bool(has_root));
+    value_put(arena, &response, "store", view_path(arena, path));
+    value_put(arena, &response, "has_root", value_bool(founding->keeps_root));
     value_put(arena, &response, "first_op",
-              has_root ? view_id(arena, &founding->first_op) : value_null());
-    buf_free(&shown);
-    return call_emit(call, &response);
+              founding->root != NULL ? view_id(arena, &founding->first_op) : value_null());
+    return call_emit(founding->call, &response);
 }
 
 int run_init(struct call *call)
@@ -361,12 +406,16 @@ int run_init(struct call *call)
         rv = prepare_path(call, path);
     }
     if (rv == 0) {
+        rv = read_passphrase(&founding);
+    }
+    if (rv == 0) {
         rv = key_generate(&founding.node);
         rv = rv == 0 ? make_in_place(&founding, path) : call_fail(call, rv, "%s", err_sentence(rv));
     }
     if (rv == 0) {
         rv = emit_founding(&founding, path);
     }
+    secret_free(founding.passphrase);
     key_free(founding.root);
     key_free(founding.node);
     return rv;

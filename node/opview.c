@@ -1,5 +1,8 @@
 #include "node/opview.h"
 
+#include <limits.h>
+
+#include "base/mp.h"
 #include "base/text.h"
 #include "oplog/kinds.h"
 #include "oplog/payload.h"
@@ -23,6 +26,20 @@ struct value view_did(struct arena *arena, const uint8_t key[32])
     char text[LIMIT_DID];
     did_encode(key, text);
     return value_text_of(arena_copy(arena, bytes_of_text(text)));
+}
+
+struct value view_path(struct arena *arena, const char *path)
+{
+    struct bytes text = bytes_of_text(path);
+    struct buf shown;
+    buf_init(&shown, 4ul * PATH_MAX);
+    if (!utf8_valid(text)) {
+        text_escape(text, 4ul * PATH_MAX, &shown);
+        text = buf_bytes(&shown);
+    }
+    struct value path_value = value_text_of(arena_copy(arena, text));
+    buf_free(&shown);
+    return path_value;
 }
 
 struct value view_kind(uint32_t kind)

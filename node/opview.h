@@ -16,6 +16,9 @@ struct value view_id(struct arena *arena, const struct op_id *id);
 struct value view_hash(struct arena *arena, const struct op_hash *hash);
 struct value view_did(struct arena *arena, const uint8_t key[32]);
 
+/* A path; what JSON cannot hold of it is escaped. */
+struct value view_path(struct arena *arena, const char *path);
+
 /* A kind by its name, an unknown one by its number. */
 struct value view_kind(uint32_t kind);
 

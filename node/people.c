@@ -122,10 +122,66 @@ void print_init(struct printer *printer, const struct value *response)
     say_field(printer, response, "node");
     if (bool_of(response, "has_root")) {
         say(printer, "\nThe mesh is new. Its root key is root.key in that folder: whoever has it "
-                     "owns the mesh, so keep a copy in a safe place.\n");
+                     "owns the mesh. `meshlog root export` makes a copy for a safe place.\n");
+    } else if (text_of(response, "first_op").len > 0) {
+        say(printer, "\nIts root has admitted this node. The root's key was not kept here.\n");
     } else {
         say(printer, "\nThis node has to be admitted before it can append: give its name, above, "
                      "to an owner of the mesh.\n");
+    }
+}
+
+/* A picture of half blocks: light on dark, whatever colours the terminal has. */
+static void say_picture(struct printer *printer, struct bytes picture)
+{
+    while (picture.len > 0) {
+        const uint8_t *end = memchr(picture.data, '\n', picture.len);
+        size_t len = end == NULL ? picture.len : (size_t)(end - picture.data);
+        say_tint(printer, TINT_PICTURE);
+        say_text(printer, bytes_of(picture.data, len), LINE_MAX_BYTES);
+        say_tint(printer, TINT_PLAIN);
+        say(printer, "\n");
+        size_t taken = end == NULL ? len : len + 1;
+        picture = bytes_of(picture.data + taken, picture.len - taken);
+    }
+}
+
+/* The code in two lines, which a narrow terminal holds. */
+static void say_code(struct printer *printer, struct bytes code)
+{
+    size_t half = code.len / 2;
+    say_text(printer, bytes_of(code.data, half), LINE_MAX_BYTES);
+    say(printer, "\n");
+    say_text(printer, bytes_of(code.data + half + 1, code.len - half - 1), LINE_MAX_BYTES);
+    say(printer, "\n");
+}
+
+void print_root(struct printer *printer, const struct value *response)
+{
+    struct bytes file = text_of(response, "file");
+    struct bytes code = text_of(response, "code");
+    if (value_get(response, "removed") == NULL) {
+        say(printer, "The root's key is back in ");
+        say_field(printer, response, "store");
+        say(printer, ".\n");
+        return;
+    }
+    if (file.len > 0) {
+        say(printer, "The root's key is in ");
+        say_text(printer, file, LINE_MAX_BYTES);
+        say(printer, ", sealed with its passphrase.\n");
+    }
+    if (bool_of(response, "removed")) {
+        say(printer, "It is no longer in ");
+        say_field(printer, response, "store");
+        say(printer, ": without that file and its passphrase nobody can admit or revoke devices as "
+                     "the root.\n");
+    }
+    if (code.len > 0) {
+        printer->sink.note(printer->sink.ctx, "Whoever has this code owns the mesh: write it down, "
+                                              "keep it in a safe place, and clear the screen.");
+        say_code(printer, code);
+        say_picture(printer, text_of(response, "qr"));
     }
 }
 

@@ -42,9 +42,13 @@ void say_text(struct printer *printer, struct bytes text, size_t max)
 
 void say_tint(struct printer *printer, enum tint tint)
 {
-    static const char *const codes[] = {
-        [TINT_PLAIN] = "\033[0m", [TINT_BOLD] = "\033[1m",  [TINT_DIM] = "\033[2m",
-        [TINT_GOOD] = "\033[32m", [TINT_WARN] = "\033[33m", [TINT_BAD] = "\033[31m"};
+    static const char *const codes[] = {[TINT_PLAIN] = "\033[0m",
+                                        [TINT_BOLD] = "\033[1m",
+                                        [TINT_DIM] = "\033[2m",
+                                        [TINT_GOOD] = "\033[32m",
+                                        [TINT_WARN] = "\033[33m",
+                                        [TINT_BAD] = "\033[31m",
+                                        [TINT_PICTURE] = "\033[38;5;231;48;5;16m"};
     if (printer->colour) {
         buf_put_text(&printer->out, codes[tint]);
     }

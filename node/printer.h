@@ -36,7 +36,7 @@ void say(struct printer *printer, const char *format, ...) __attribute__((format
 /* The same for text from elsewhere: escaped, at most max bytes. */
 void say_text(struct printer *printer, struct bytes text, size_t max);
 
-enum tint { TINT_PLAIN, TINT_BOLD, TINT_DIM, TINT_GOOD, TINT_WARN, TINT_BAD };
+enum tint { TINT_PLAIN, TINT_BOLD, TINT_DIM, TINT_GOOD, TINT_WARN, TINT_BAD, TINT_PICTURE };
 
 /* Set the colour of what is said next, where there are colours. */
 void say_tint(struct printer *printer, enum tint tint);

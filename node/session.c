@@ -27,6 +27,7 @@ int session_run(struct session *session, const char *store)
         return session->parsed;
     }
     call->store = store != NULL ? store : store_path(&session->request_arena, args->store);
+    call->passphrase_file = store != NULL ? NULL : passphrase_path(args->passphrase_file);
     if (args->command->needs_store && call->store == NULL) {
         return call_fail(call, ERR_USAGE,
                          "No store was named: give its folder with --store, or set MESHLOG_STORE.");
@@ -36,6 +37,10 @@ int session_run(struct session *session, const char *store)
 
 void session_end(struct session *session)
 {
+    if (session->call.secret) {
+        arena_wipe(&session->response_arena);
+        buf_wipe(&session->printer.out);
+    }
     printer_free(&session->printer);
     arena_free(&session->response_arena);
     arena_free(&session->request_arena);

@@ -19,8 +19,9 @@ void session_begin(struct session *session, int count, const char *const words[]
 /* How the printer shows the responses to people; NULL when there is no command. */
 print_fn *session_print(const struct session *session);
 
-/* Run the command on a store; NULL for the one that the words or the environment name. The call
- * says why it fails, also when the words were wrong. */
+/* Run the command on a store without a passphrase; NULL for the store, and the passphrase's file,
+ * that the words or the environment name. The call says why it fails, also when the words were
+ * wrong. */
 int session_run(struct session *session, const char *store) ERR_MUST_CHECK;
 void session_end(struct session *session);
 

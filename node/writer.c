@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "node/rootkey.h"
 #include "node/wall.h"
 #include "oplog/chain.h"
 #include "oplog/kinds.h"
@@ -35,18 +36,25 @@ static int fail_writer(struct call *call, int err)
     return call_fail_store(call, err);
 }
 
+/* Load the key before the store is opened for writing: whoever is asked for a passphrase may take
+ * long, and others may write meanwhile. What is wrong with the store is told first. */
 int writer_open(struct call *call, struct writer *out)
 {
     struct txn *txn;
+    struct opened opened;
     *out = (struct writer){0};
+    int key = open_own(call, KEY_NODE, &opened);
+    out->node = opened.key;
+    opened.key = NULL;
+    opened_free(&opened);
+    if (key == ERR_WRONG_PASSPHRASE) {
+        return key;
+    }
     int rv = call_open(call, STORE_WRITE, &out->store);
-    if (rv != 0) {
-        return rv;
+    if (rv != 0 || key != 0) {
+        return rv != 0 ? rv : key;
     }
-    rv = key_load(call->store, KEY_NODE, &out->node);
-    if (rv == 0) {
-        rv = txn_begin_read(out->store, &txn);
-    }
+    rv = txn_begin_read(out->store, &txn);
     if (rv == 0) {
         rv = check_self(txn, out->node);
         txn_abort(txn);

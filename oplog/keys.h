@@ -23,7 +23,7 @@ struct key_seal {
     uint32_t kib;
 };
 
-/* The seal that files are given: about a third of a second for each guess. */
+/* The seal that files are given: a guess takes a quarter of a second and 128 MiB. */
 struct key_seal key_seal_of(struct bytes passphrase);
 
 /* ERR_NO_MEMORY. */

@@ -18,6 +18,7 @@ needs=(
     'library lmdb liblmdb-dev'
     'library msgpack-c,msgpack libmsgpack-c-dev,libmsgpack-dev'
     'library jansson libjansson-dev'
+    'library libqrencode libqrencode-dev'
     'library cmocka libcmocka-dev'
 )
 command -v "${CC:-cc}" >/dev/null || needs=('tool cc gcc' "${needs[@]}")

@@ -9,7 +9,7 @@
 
 work=$(mktemp -d "${TMPDIR:-/tmp}/meshlog-cli.XXXXXX") || exit 1
 export MESHLOG_STORE="$work/store"
-unset XDG_DATA_HOME NO_COLOR
+unset XDG_DATA_HOME NO_COLOR MESHLOG_PASSPHRASE_FILE
 
 clean_up() {
     local pids
