@@ -99,6 +99,13 @@ int call_fail_store(struct call *call, int err)
                          "chmod 600).",
                          dir);
     case ERR_KEY_MISSING:
+        if (!key_exists(dir, KEY_NODE)) {
+            return call_fail(call, err,
+                             "node.key is missing in %s, and without it nothing can be appended: "
+                             "put it back, or if this is a backup, copy its data.mdb into the "
+                             "folder of the store that it was made of.",
+                             dir);
+        }
         return call_fail(
             call, err,
             "%s/node.key is missing or is not this store's key: put the right file back; "

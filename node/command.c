@@ -193,6 +193,29 @@ const struct command commands[] = {
      .needs_store = true,
      .run = run_root,
      .print = print_root},
+    {.name = "backup",
+     .summary = "Copy the store into a new folder, also while it is being written to.",
+     .usage = "backup DIR",
+     .params = {"dir"},
+     .required = 1,
+     .notes =
+         "DIR is new or empty, best on another disk. The copy is the log as it was at one moment;\n"
+         "DIR is there whole or not at all. It holds data.mdb and no keys: `log`, `verify` and\n"
+         "`export` work on it with --store DIR, but nothing can be appended there.\n\n"
+         "To restore: while nothing uses the store, copy data.mdb from the backup into the "
+         "store's\n"
+         "folder, beside the keys that are there, and run `verify`. Ops made after the backup "
+         "come\n"
+         "back from a bundle (`import`) or from other nodes; then the next op joins both "
+         "branches.\n"
+         "node.key stays on its device: never copy it to another, nor run one node in two places.\n"
+         "What is erased from the store lives on in older backups until these are deleted.",
+     .examples = "meshlog backup /media/disk/log-2026-01-31\n"
+                 "meshlog --store /media/disk/log-2026-01-31 verify\n"
+                 "cp /media/disk/log-2026-01-31/data.mdb ~/.local/share/meshlog/",
+     .needs_store = true,
+     .run = run_backup,
+     .print = print_backup},
     {.name = "bench",
      .summary = "Measure this machine: how fast the log is, and how fast it could be.",
      .usage = "bench [--ops N] [--only NAME,…]",

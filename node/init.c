@@ -1,13 +1,4 @@
-#include <dirent.h>
-#include <errno.h>
-#include <fcntl.h>
-#include <libgen.h>
-#include <limits.h>
 #include <sodium.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/limits.h"
 #include "base/mp.h"
@@ -16,7 +7,7 @@
 #include "node/opview.h"
 #include "node/passphrase.h"
 #include "node/rootkey.h"
-#include "node/scratch.h"
+#include "node/target.h"
 #include "node/wall.h"
 #include "oplog/append.h"
 #include "oplog/kinds.h"
@@ -122,127 +113,6 @@ static int read_passphrase(struct founding *founding)
     return wanted ? passphrase_new(call, call->store, &founding->passphrase) : 0;
 }
 
-/* The folder ---------------------------------------------------------------------------- */
-
-static int fail_path(struct call *call, int err, const char *what, const char *path)
-{
-    if (err == ERR_READ_ONLY || err == ERR_DISK_FULL) {
-        return call_fail_store(call, err);
-    }
-    return call_fail(call, err, "%s %s: %s.", what, path, strerror(errno));
-}
-
-static int make_parents(struct call *call, char *path)
-{
-    for (char *slash = strchr(path + 1, '/'); slash != NULL; slash = strchr(slash + 1, '/')) {
-        *slash = 0;
-        int rv = mkdir(path, 0700) == 0 || errno == EEXIST ? 0 : err_from_errno(errno);
-        if (rv != 0) {
-            rv = fail_path(call, rv, "The folder cannot be made:", path);
-        }
-        *slash = '/';
-        if (rv != 0) {
-            return rv;
-        }
-    }
-    return 0;
-}
-
-static bool is_empty(const char *path)
-{
-    DIR *dir = opendir(path);
-    size_t entries = 0;
-    while (dir != NULL && entries <= 2 && readdir(dir) != NULL) {
-        entries++;
-    }
-    if (dir != NULL) {
-        closedir(dir);
-    }
-    return entries <= 2; /* "." and ".." */
-}
-
-static int fail_exists(struct call *call, const char *path)
-{
-    char data[PATH_MAX + 16];
-    (void)snprintf(data, sizeof(data), "%s/data.mdb", path);
-    if (access(data, F_OK) == 0) {
-        return call_fail(call, ERR_EXISTS,
-                         "There is a store in %s already: use it as it is, or choose another "
-                         "folder with --store.",
-                         path);
-    }
-    if (key_exists(path, KEY_NODE) || key_exists(path, KEY_ROOT)) {
-        return call_fail(call, ERR_EXISTS, CALL_LOST_DATA, path);
-    }
-    return call_fail(call, ERR_EXISTS,
-                     "There is something else than a store in %s already: choose another folder "
-                     "with --store.",
-                     path);
-}
-
-/* A folder that is there may be used if it is empty. Where we stand it may not be: what is put
- * in its place would leave us in a folder that is gone. */
-static int check_target(struct call *call, const char *path)
-{
-    struct stat there;
-    struct stat here;
-    if (lstat(path, &there) != 0) {
-        return errno == ENOENT ? 0 : fail_path(call, err_from_errno(errno), "Cannot look at", path);
-    }
-    if (!S_ISDIR(there.st_mode)) {
-        return call_fail(call, ERR_EXISTS,
-                         "%s is there and is no folder: choose another with --store.", path);
-    }
-    if (stat(".", &here) == 0 && here.st_ino == there.st_ino && here.st_dev == there.st_dev) {
-        return call_fail(call, ERR_EXISTS,
-                         "You stand in %s: give the store a folder of its own with --store.", path);
-    }
-    return is_empty(path) ? 0 : fail_exists(call, path);
-}
-
-/* An absolute path without slashes at its end; the folder above it is there afterwards. */
-static int prepare_path(struct call *call, char out[PATH_MAX])
-{
-    char given[PATH_MAX];
-    char parent[PATH_MAX];
-    size_t len = strlen(call->store);
-    if (len + 16 > sizeof(given)) {
-        return call_fail(call, ERR_USAGE, "The name of the store's folder is too long.");
-    }
-    memcpy(given, call->store, len + 1);
-    while (len > 1 && given[len - 1] == '/') {
-        given[--len] = 0;
-    }
-    struct stat st;
-    if (stat(given, &st) == 0 && realpath(given, out) != NULL) {
-        return check_target(call, out);
-    }
-    int rv = make_parents(call, given);
-    if (rv != 0) {
-        return rv;
-    }
-    char copy[PATH_MAX];
-    memcpy(copy, given, len + 1);
-    if (realpath(dirname(copy), parent) == NULL) {
-        return fail_path(call, err_from_errno(errno), "There is no way to", given);
-    }
-    if (snprintf(out, PATH_MAX, "%s/%s", strcmp(parent, "/") == 0 ? "" : parent, basename(given)) >=
-        PATH_MAX) {
-        return call_fail(call, ERR_USAGE, "The name of the store's folder is too long.");
-    }
-    return check_target(call, out);
-}
-
-static int sync_folder(const char *path)
-{
-    int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    int rv = fd >= 0 && fsync(fd) == 0 ? 0 : err_from_errno(errno);
-    if (fd >= 0) {
-        close(fd);
-    }
-    return rv;
-}
-
 /* The content --------------------------------------------------------------------------- */
 
 /* The payload of the first op: this node's key and the root's delegation of everything. */
@@ -345,39 +215,20 @@ static int make_store(struct founding *founding, const char *dir)
     if (rv == 0) {
         rv = fill_store(founding, dir);
     }
-    if (rv == 0) {
-        rv = sync_folder(dir);
-    }
     return rv == 0 ? 0 : call_fail_store(founding->call, rv);
 }
 
 /* Build the store beside its place and put it there whole. */
-static int make_in_place(struct founding *founding, const char *path)
+static int make_in_place(struct founding *founding, struct target *target)
 {
-    struct call *call = founding->call;
-    struct scratch scratch;
-    char prefix[PATH_MAX + 8];
-    char above[PATH_MAX];
-    (void)snprintf(prefix, sizeof(prefix), "%s.new-", path);
-    int rv = scratch_open(&scratch, prefix);
-    if (rv != 0) {
-        return fail_path(call, rv, "A folder cannot be made beside", path);
-    }
-    rv = make_store(founding, scratch.path);
+    int rv = target_open(target);
     if (rv == 0) {
-        rv = scratch_rename(&scratch, path);
-        if (rv == ERR_EXISTS) {
-            (void)fail_exists(call, path);
-        } else if (rv != 0) {
-            (void)fail_path(call, rv, "The store cannot be put into", path);
-        }
+        rv = make_store(founding, target->dir);
     }
-    scratch_close(&scratch);
     if (rv == 0) {
-        memcpy(above, path, strlen(path) + 1);
-        rv = sync_folder(dirname(above));
-        return rv == 0 ? 0 : fail_path(call, rv, "The disk did not confirm the folder above", path);
+        rv = target_finish(target);
     }
+    target_close(target);
     return rv;
 }
 
@@ -397,23 +248,24 @@ static int emit_founding(const struct founding *founding, const char *path)
 int run_init(struct call *call)
 {
     struct founding founding = {.call = call};
-    char path[PATH_MAX];
+    struct target target = {.call = call, .what = "store", .another = " with --store"};
     int rv = read_name(&founding);
     if (rv == 0) {
         rv = read_mesh(&founding);
     }
     if (rv == 0) {
-        rv = prepare_path(call, path);
+        rv = target_find(&target, call->store);
     }
     if (rv == 0) {
         rv = read_passphrase(&founding);
     }
     if (rv == 0) {
         rv = key_generate(&founding.node);
-        rv = rv == 0 ? make_in_place(&founding, path) : call_fail(call, rv, "%s", err_sentence(rv));
+        rv = rv == 0 ? make_in_place(&founding, &target)
+                     : call_fail(call, rv, "%s", err_sentence(rv));
     }
     if (rv == 0) {
-        rv = emit_founding(&founding, path);
+        rv = emit_founding(&founding, target.path);
     }
     secret_free(founding.passphrase);
     key_free(founding.root);

@@ -1,7 +1,5 @@
 #include "node/opview.h"
 
-#include <limits.h>
-
 #include "base/mp.h"
 #include "base/text.h"
 #include "oplog/kinds.h"
@@ -32,14 +30,14 @@ struct value view_path(struct arena *arena, const char *path)
 {
     struct bytes text = bytes_of_text(path);
     struct buf shown;
-    buf_init(&shown, 4ul * PATH_MAX);
+    buf_init(&shown, 4 * text.len);
     if (!utf8_valid(text)) {
-        text_escape(text, 4ul * PATH_MAX, &shown);
+        text_escape(text, 4 * text.len, &shown);
         text = buf_bytes(&shown);
     }
-    struct value path_value = value_text_of(arena_copy(arena, text));
+    struct value view = value_text_of(arena_copy(arena, text));
     buf_free(&shown);
-    return path_value;
+    return view;
 }
 
 struct value view_kind(uint32_t kind)

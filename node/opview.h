@@ -16,7 +16,7 @@ struct value view_id(struct arena *arena, const struct op_id *id);
 struct value view_hash(struct arena *arena, const struct op_hash *hash);
 struct value view_did(struct arena *arena, const uint8_t key[32]);
 
-/* A path; what JSON cannot hold of it is escaped. */
+/* A path as a text; what is no UTF-8 in it, which JSON cannot hold, is escaped. */
 struct value view_path(struct arena *arena, const char *path);
 
 /* A kind by its name, an unknown one by its number. */

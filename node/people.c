@@ -440,6 +440,15 @@ void print_import(struct printer *printer, const struct value *response)
     }
 }
 
+void print_backup(struct printer *printer, const struct value *response)
+{
+    say_count(printer, int_of(response, "ops"), "op");
+    say(printer, " copied into ");
+    say_field(printer, response, "dir");
+    say(printer, " (%" PRId64 " bytes), without keys. `meshlog help backup` says how to restore.\n",
+        int_of(response, "bytes"));
+}
+
 /* Benchmarks ---------------------------------------------------------------------------- */
 
 static double number_of(const struct value *map, const char *key)

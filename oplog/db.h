@@ -8,6 +8,11 @@
 
 #include "oplog/store.h"
 
+/* The files of a store, beside its keys. */
+#define DATA_FILE "data.mdb"
+#define LOCK_FILE "LOCK"
+#define LMDB_LOCK_FILE "lock.mdb"
+
 /* X(name). Keys are fixed-size and big-endian; spec/store.md has the layouts. */
 #define DB_TABLE(X)                                                                                \
     X(meta)                                                                                        \
@@ -74,5 +79,12 @@ int db_step(MDB_cursor *cursor, MDB_cursor_op op, struct bytes *key,
             struct bytes *value) ERR_MUST_CHECK;
 
 int db_count(struct txn *txn, enum db db, uint64_t *out) ERR_MUST_CHECK;
+
+/* ERR_NETWORK_FS where a store would come to harm; ERR_NO_STORE when dir is not there. */
+int db_check_file_system(const char *dir) ERR_MUST_CHECK;
+
+/* Write the data file as the newest commit left it to fd, from where fd stands. Takes a read
+ * transaction of its own; writers wait only while the first two pages are written. */
+int db_copy(struct store *store, int fd) ERR_MUST_CHECK;
 
 #endif

@@ -16,9 +16,6 @@
 #include "base/limits.h"
 #include "oplog/db.h"
 
-#define DATA_FILE "data.mdb"
-#define LOCK_FILE "LOCK"
-#define LMDB_LOCK_FILE "lock.mdb"
 #define LMDB_LOCK_BYTES                                                                            \
     (192 + 64 * (LIMIT_READERS - 1)) /* What LMDB makes it for so many readers. */
 #define LOCK_POLL_MS 20
@@ -92,13 +89,25 @@ bool store_fs_is_network(long type)
     return false;
 }
 
-static int check_file_system(const char *dir)
+int db_check_file_system(const char *dir)
 {
     struct statfs fs;
     if (statfs(dir, &fs) != 0) {
         return db_error(errno == ENOTDIR ? ENOENT : errno);
     }
     return store_fs_is_network((long)fs.f_type) ? ERR_NETWORK_FS : 0;
+}
+
+int store_sync_folder(const char *dir)
+{
+    int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int rv = fd >= 0 && fsync(fd) == 0 ? 0 : err_from_errno(errno);
+    int why = errno;
+    if (fd >= 0) {
+        close(fd);
+    }
+    errno = why;
+    return rv;
 }
 
 /* ERR_NO_STORE without a data file; ERR_CORRUPT when it is too short to be one. */
@@ -416,7 +425,7 @@ static int put_identity(struct store *store, const struct mesh_id *mesh)
 int store_create(const char *dir, const struct mesh_id *mesh, uint64_t map_bytes)
 {
     off_t size;
-    int rv = check_file_system(dir);
+    int rv = db_check_file_system(dir);
     if (rv != 0) {
         return rv;
     }
@@ -451,7 +460,7 @@ int store_open(const char *dir, enum store_mode mode, struct store **out)
     if (rv != 0) {
         return rv;
     }
-    rv = check_file_system(dir);
+    rv = db_check_file_system(dir);
     if (rv != 0) {
         return rv;
     }
@@ -617,6 +626,22 @@ int txn_begin_write(struct store *store, struct txn **out)
         }
     }
     return txn_begin(store, 0, out);
+}
+
+int db_copy(struct store *store, int fd)
+{
+    for (;;) {
+        pthread_rwlock_rdlock(&store->map_lock);
+        int rv = store->failed ? EIO : mdb_env_copyfd2(store->env, fd, 0);
+        pthread_rwlock_unlock(&store->map_lock);
+        if (rv != MDB_MAP_RESIZED) {
+            return db_error(rv);
+        }
+        rv = adopt_map(store);
+        if (rv != 0) {
+            return rv;
+        }
+    }
 }
 
 struct store *txn_store(const struct txn *txn)

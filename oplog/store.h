@@ -86,6 +86,9 @@ void store_set_hooks(struct store *store, const struct store_hooks *hooks);
 int meta_get(struct txn *txn, const char *name, void *out, size_t *len) ERR_MUST_CHECK;
 int meta_put(struct txn *txn, const char *name, struct bytes value) ERR_MUST_CHECK;
 
+/* Make the names in a folder durable. On failure errno tells why, too: ERR_IO, ERR_READ_ONLY, … */
+int store_sync_folder(const char *dir) ERR_MUST_CHECK;
+
 /* Is this statfs type one of a network file system? */
 bool store_fs_is_network(long type);
 
