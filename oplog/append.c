@@ -1,6 +1,7 @@
 #include "oplog/append.h"
 
 #include <assert.h>
+#include <sodium.h>
 #include <stdlib.h>
 
 #include "base/limits.h"
@@ -12,6 +13,11 @@
 #define OWN_OVERHEAD 192u
 #define PREV_BYTES 34u
 #define DEP_BYTES 18u
+
+/* How many counts a group may leave out before it begins: in a new millisecond, and in one that
+ * the clock has stood in before. The latter is small enough for the wall clock to keep up. */
+#define SKIP_NEW 32768u
+#define SKIP_ON 4096u
 
 /* What the next own op follows. */
 struct tip {
@@ -139,10 +145,31 @@ struct making {
     struct node_id node_id;
     uint64_t now_ms;
     struct hlc clock;
+    uint16_t skip;    /* Decides how many counts the group leaves out; 0 once it has begun. */
     struct buf bytes; /* The ops, one after the other. */
     struct segment_op ops[LIMIT_SEGMENT_OPS];
     struct verdict verdicts[LIMIT_SEGMENT_OPS];
 };
+
+/* A copy of this node (a restored backup, a cloned disk) that reads the same clock would give its
+ * next op the same id, and both would be void as twins. So where a group begins depends on what is
+ * in it, which is never the same twice: payloads have salts. */
+static uint16_t skip_of(const struct append_item *first)
+{
+    uint8_t hash[crypto_generichash_BYTES_MIN];
+    crypto_generichash(hash, sizeof(hash), first->payload.data, first->payload.len, NULL, 0);
+    return (uint16_t)be_get(hash, sizeof(uint16_t));
+}
+
+static void skip_counts(struct making *making)
+{
+    struct hlc *clock = &making->clock;
+    uint32_t skip = making->skip % (clock->counter == 0 ? SKIP_NEW : SKIP_ON);
+    if (clock->counter + skip <= UINT16_MAX) {
+        clock->counter = (uint16_t)(clock->counter + skip);
+    }
+    making->skip = 0;
+}
 
 static int make_op(struct making *making, const struct append_item *item, struct tip *tip,
                    bool sign, struct segment_op *out)
@@ -155,6 +182,7 @@ static int make_op(struct making *making, const struct append_item *item, struct
     if (rv != 0) {
         return rv;
     }
+    skip_counts(making);
     struct op_draft draft = {
         .kind = item->kind,
         .id = op_id_make(making->clock.wall_ms, making->clock.counter, &making->node_id),
@@ -252,6 +280,7 @@ int append_group(struct txn *txn, const struct key *node, uint64_t now_ms,
     making->mesh = store_mesh(txn_store(txn));
     making->node_id = node_id_of(&author.key);
     making->now_ms = now_ms;
+    making->skip = skip_of(&items[0]);
     buf_init(&making->bytes, LIMIT_SEGMENT_BYTES);
     rv = start_clock(txn, making);
     for (uint32_t done = 0; rv == 0 && done < count;) {
