@@ -20,7 +20,7 @@ run: build ## build, then show a small mesh at work
 	@build/meshlog demo
 
 check: ## all tests, then the unit tests under ASan and UBSan
-	@scripts/deps.sh
+	@scripts/deps.sh interop
 	@scripts/check.sh
 
 asan: ## the unit tests under ASan and UBSan
@@ -40,7 +40,7 @@ bench: build ## measure; options in ARGS="--ops 10000"
 	@build/meshlog bench $(ARGS)
 
 coverage: ## lines and branches that the tests reach, per folder
-	@scripts/deps.sh coverage
+	@scripts/deps.sh interop coverage
 	@scripts/build.sh build-coverage -DMESHLOG_COVERAGE=ON
 	@scripts/coverage.sh build-coverage
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# deps.sh [coverage|fuzz|format|tidy]… - have what the build needs, and what the
+# deps.sh [interop|coverage|fuzz|format|tidy]… - have what the build needs, and what the
 # named groups need beyond it.
 #
 # Only what is missing is installed, with apt, as root or through sudo. When
@@ -24,12 +24,13 @@ needs=(
 command -v "${CC:-cc}" >/dev/null || needs=('tool cc gcc' "${needs[@]}")
 for group in "$@"; do
     case $group in
+    interop) needs+=('tool node nodejs' 'tool npm npm') ;;
     coverage) needs+=('tool gcovr gcovr') ;;
     fuzz) needs+=('tool clang clang' 'package clang-runtime libclang-rt-dev,libclang-rt-14-dev') ;;
     format) needs+=('tool clang-format clang-format') ;;
     tidy) needs+=('tool clang-tidy clang-tidy') ;;
     *)
-        echo "deps.sh: there is no group '$group' (coverage, fuzz, format, tidy)." >&2
+        echo "deps.sh: there is no group '$group' (interop, coverage, fuzz, format, tidy)." >&2
         exit 2
         ;;
     esac

@@ -2,7 +2,7 @@
 # run.sh BUILD_DIR [unit] - run the tests of a build, two at a time.
 #
 # Runs every program BUILD_DIR/tests/test_* and, unless "unit" is given, every
-# script in tests/cli and tests/scripts (names that begin with _ are helpers).
+# script in tests/cli, tests/scripts and tests/interop (names that begin with _ are helpers).
 # Each runs in the root of the tree, without input, with a HOME and TMPDIR of its
 # own, for at most TEST_TIMEOUT seconds (600). Scripts find the program in
 # $MESHLOG and print as their last line: N passed, M failed, K skipped
@@ -151,7 +151,10 @@ for source in tests/unit/test_*.c; do
     [ -x "$build/tests/$name" ] || not_built+=("$name")
 done
 if ! $unit_only; then
-    for script in tests/cli/*.sh tests/scripts/*.sh; do
+    if [ -e tests/interop/_install.sh ]; then
+        tests/interop/_install.sh # Its scripts say so themselves if this was in vain.
+    fi
+    for script in tests/cli/*.sh tests/scripts/*.sh tests/interop/*.sh; do
         case ${script##*/} in
         _*) ;;
         *) start script "${script#tests/}" bash "$script" ;;

@@ -103,6 +103,9 @@ deps
 check 'no Debian, all libraries there: exit 0' same "$status" 0
 
 machine "${all[@]}"
+deps interop
+check 'group interop' same "$called" "apt-get update"$'\n'"$install nodejs npm"
+machine "${all[@]}"
 deps coverage
 check 'group coverage' same "$called" "apt-get update"$'\n'"$install gcovr"
 machine "${all[@]}"
