@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
 # run.sh BUILD_DIR [unit] - run the tests of a build, two at a time.
 #
-# Runs every program BUILD_DIR/tests/test_* and, unless "unit" is given, every
-# script in tests/cli, tests/scripts and tests/interop (names that begin with _ are helpers).
+# Runs every program BUILD_DIR/tests/test_* (the unit tests, and the replay of the
+# inputs kept for each fuzz target) and, unless "unit" is given, every script in
+# tests/cli, tests/scripts and tests/interop (names that begin with _ are helpers).
 # Each runs in the root of the tree, without input, with a HOME and TMPDIR of its
-# own, for at most TEST_TIMEOUT seconds (600). Scripts find the program in
-# $MESHLOG and print as their last line: N passed, M failed, K skipped
+# own, for at most TEST_TIMEOUT seconds (600). Scripts find the program in $MESHLOG
+# and print as their last line: N passed, M failed, K skipped
 #
 # A test counts as failed when it says so, and also when the program ended by a
 # signal or with an error code, ran nothing, was not built, or announced tests
@@ -148,6 +149,11 @@ done
 not_built=()
 for source in tests/unit/test_*.c; do
     name=$(basename "$source" .c)
+    [ -x "$build/tests/$name" ] || not_built+=("$name")
+done
+for source in tests/fuzz/fuzz_*.c; do
+    name=$(basename "$source" .c)
+    name=test_replay_${name#fuzz_}
     [ -x "$build/tests/$name" ] || not_built+=("$name")
 done
 if ! $unit_only; then

@@ -4,6 +4,7 @@
 
 #include "oplog/op.h"
 #include "oplog/payload.h"
+#include "tests/fuzz/fuzz.h"
 
 static void check_payload(const struct op *op)
 {

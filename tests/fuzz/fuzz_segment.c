@@ -2,6 +2,7 @@
 #include <assert.h>
 
 #include "oplog/segment.h"
+#include "tests/fuzz/fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 {

@@ -5,6 +5,7 @@
 #include "base/limits.h"
 #include "base/mp.h"
 #include "base/value.h"
+#include "tests/fuzz/fuzz.h"
 
 static void check_json(const struct value *value)
 {
