@@ -118,7 +118,7 @@ static void note(void *ctx, const char *text)
     }
 }
 
-/* A bar is drawn again after so long, and when it is full. */
+/* A bar is drawn again after so long. */
 #define REDRAW_MS 100u
 #define BAR_MAX 40u
 #define LINE_WIDTH 80u /* Of a terminal that does not tell. */
@@ -186,20 +186,21 @@ static void progress(void *ctx, const char *what, uint64_t done, uint64_t total)
     struct printer *printer = ctx;
     char line[PROGRESS_LINE];
     uint64_t now = steady_ms();
-    if (printer->quiet || isatty(STDERR_FILENO) != 1) {
+    bool between = total > 0 && done < total; /* Beginnings and ends are always drawn. */
+    if (printer->quiet || (between && now - printer->shown < REDRAW_MS)) {
         return;
     }
-    if (total == 0) {
-        (void)fprintf(stderr, "\r\033[K%s", what);
-    } else if (printer->progress && done < total && now - printer->shown < REDRAW_MS) {
+    printer->shown = now;
+    if (isatty(STDERR_FILENO) != 1) {
         return;
-    } else {
+    }
+    (void)snprintf(line, sizeof(line), "%s", what);
+    if (total > 0) {
         progress_bar(what, done, total, error_width(), line, sizeof(line));
-        (void)fprintf(stderr, "\r\033[K%s", line);
     }
+    (void)fprintf(stderr, "\r\033[K%s", line);
     (void)fflush(stderr);
     printer->progress = true;
-    printer->shown = now;
 }
 
 static int divert(void *ctx)

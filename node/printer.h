@@ -16,8 +16,8 @@ struct printer {
     bool colour;
     unsigned width; /* Columns for a line; 0 when nobody counts them. */
     bool quiet;     /* No notes and no progress. */
-    bool progress;  /* A progress line stands on the terminal, */
-    uint64_t shown; /* drawn at this time (ms, any clock that goes on). */
+    bool progress;  /* A progress line stands on the terminal. */
+    uint64_t shown; /* When progress was last worth showing, in ms of a steady clock. */
     int broken;     /* errno of the write that failed. */
     print_fn *people;
     struct sink sink; /* Ready to be given to a call. */

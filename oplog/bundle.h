@@ -32,7 +32,7 @@ struct bundle_watch {
     /* Wait until the descriptor can be read, or written to. False ends the transfer with
      * ERR_STOPPED. */
     bool (*wait)(void *ctx, int fd, bool to_write);
-    /* Now and then: ops that are done, of so many. */
+    /* Often: ops that are written or read, of so many. */
     void (*progress)(void *ctx, uint64_t done, uint64_t total);
 };
 

@@ -15,9 +15,7 @@ struct importing {
     struct ingest *ingest;
     struct import_result *result;
     uint64_t offered;
-    uint64_t reported;
-    uint64_t told; /* Ops that are reported. */
-    int refused;   /* Why a segment was. */
+    int refused; /* Why a segment was. */
     bool has_self;
     struct op_author self;
     struct flight flights[INGEST_IN_FLIGHT]; /* By index, around and around. */
@@ -43,8 +41,6 @@ static void on_done(void *ctx, uint64_t index, int err, const struct chain_resul
     struct importing *i = ctx;
     struct import_result *total = i->result;
     const struct flight *flight = &i->flights[index % INGEST_IN_FLIGHT];
-    i->reported++;
-    i->told += result->offered;
     if (err != 0 && err != ERR_LIMIT) {
         i->refused = err;
         total->refused = result->offered;
@@ -74,7 +70,6 @@ static int offer(struct importing *i, struct bytes segment, uint64_t now_ms)
 static int take_segments(struct importing *i, uint64_t now_ms, int *store_rv)
 {
     const struct bundle_watch *watch = i->reader->watch;
-    uint64_t shown = 0;
     int rv = 0;
     while (!ingest_has_stopped(i->ingest)) {
         struct bytes segment;
@@ -86,9 +81,8 @@ static int take_segments(struct importing *i, uint64_t now_ms, int *store_rv)
         if (*store_rv != 0) {
             return 0;
         }
-        if (watch != NULL && watch->progress != NULL && i->reported != shown) {
-            shown = i->reported;
-            watch->progress(watch->ctx, i->told, i->reader->head.ops);
+        if (watch != NULL && watch->progress != NULL) {
+            watch->progress(watch->ctx, i->reader->ops, i->reader->head.ops);
         }
     }
     *store_rv = ingest_flush(i->ingest, now_ms);
