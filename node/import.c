@@ -81,6 +81,9 @@ static int fail_bundle(struct reading *r, int err)
                          "%s is damaged at byte %" PRIu64 " (%s): get a good copy and import it.",
                          r->name, at, kept.text);
     case ERR_STOPPED:
+        if (r->reader.head.ops == 0) {
+            return call_fail(call, err, "Stopped before anything was read: import it again.");
+        }
         return call_fail(call, err,
                          "Stopped after %" PRIu64 " of %" PRIu64
                          " ops, which are kept: import it again to go on.",

@@ -2,6 +2,7 @@
  * byte changed and every length cut, pipes, stops, repairs. */
 #include "tests/unit/support_bundle.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -10,6 +11,8 @@
 #include <unistd.h>
 
 #include "bench/bench.h"
+#include "node/session.h"
+#include "node/stop.h"
 #include "oplog/db.h"
 #include "oplog/export.h"
 #include "oplog/verify.h"
@@ -763,6 +766,77 @@ static void only_signed_segments_repair(void **state)
     assert_clean(store);
 }
 
+/* The commands ----------------------------------------------------------------------------- */
+
+static int run_words(struct session *session, const char *store, const char *command,
+                     const char *file)
+{
+    const char *const words[] = {command, file};
+    session_begin(session, 2, words, -1);
+    printer_init_memory(&session->printer, session_print(session), 80);
+    return session_run(session, store);
+}
+
+static uint32_t files_in(const char *dir)
+{
+    uint32_t count = 0;
+    DIR *folder = opendir(dir);
+    assert_non_null(folder);
+    for (const struct dirent *entry; (entry = readdir(folder)) != NULL;) {
+        count += entry->d_name[0] != '.';
+    }
+    closedir(folder);
+    return count;
+}
+
+/* A signal ends the commands before their next step. The last test: what came stays. */
+static void a_signal_leaves_nothing_half_done(void **state)
+{
+    (void)state;
+    struct fixture f = make_fixture();
+    struct session session;
+    struct store *store = store_new_for_test();
+    const char *dir = support_dir();
+    const char *bundle = support_path(dir, "bundle");
+    fill(store, &f, SEGMENTS);
+    const char *path =
+        (const char *)support_copy(bytes_of(store_dir(store), strlen(store_dir(store)) + 1)).data;
+    store_done(store);
+    assert_ok(run_words(&session, path, "export", bundle));
+    session_end(&session);
+    assert_count("one file", files_in(dir), 1);
+
+    stop_begin();
+    assert_int_equal(raise(SIGINT), 0);
+    assert_err("export", run_words(&session, path, "export", support_path(dir, "other")),
+               ERR_STOPPED);
+    assert_int_equal(session.call.stopped_by, SIGINT);
+    session_end(&session);
+    assert_count("still one file", files_in(dir), 1);
+    assert_err("import", run_words(&session, path, "import", bundle), ERR_STOPPED);
+    assert_int_equal(session.call.stopped_by, SIGINT);
+    session_end(&session);
+}
+
+/* The line of the progress bar, in wide and narrow terminals. */
+static void the_bar_fits_its_line(void **state)
+{
+    (void)state;
+    char line[PROGRESS_LINE];
+    progress_bar("Importing", 540000, 1000000, 70, line, sizeof(line));
+    assert_text("wide", line,
+                "Importing  [############-----------]   54 %  540,000 of 1,000,000 ops");
+    progress_bar("Importing", 0, 7, 200, line, sizeof(line));
+    assert_text("the beginning", line,
+                "Importing  [----------------------------------------]    0 %  0 of 7 ops");
+    progress_bar("Importing", 9, 7, 40, line, sizeof(line));
+    assert_text("never more than all", line, "Importing  [########]  100 %  7 of 7 ops");
+    for (unsigned width = 1; width < 120; width++) {
+        progress_bar("Importing", 999999, 1000000, width, line, sizeof(line));
+        assert_in_range(strlen(line), 0, width - 1);
+    }
+}
+
 int main(void)
 {
     support_init();
@@ -785,6 +859,8 @@ int main(void)
         cmocka_unit_test_teardown(each_damaged_op_is_repaired, support_teardown),
         cmocka_unit_test_teardown(many_damaged_ops_and_new_ones, support_teardown),
         cmocka_unit_test_teardown(only_signed_segments_repair, support_teardown),
+        cmocka_unit_test(the_bar_fits_its_line),
+        cmocka_unit_test_teardown(a_signal_leaves_nothing_half_done, support_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
