@@ -59,11 +59,13 @@
     X(ERR_NO_MEMORY, -48, "no_memory", "There is not enough memory.")                              \
     X(ERR_BAD_PAYLOAD, -49, "bad_payload", "The payload is not one that an op can carry.")         \
     X(ERR_MAP_FULL, -50, "map_full", "The store's memory map was full: run the command again.")    \
-    X(ERR_NOT_A_BUNDLE, -52, "not_a_bundle", "This is not a bundle: `meshlog export` makes them.") \
     X(ERR_WRONG_PASSPHRASE, -51, "wrong_passphrase",                                               \
       "The passphrase is not the one of this key: try again.")                                     \
+    X(ERR_NOT_A_BUNDLE, -52, "not_a_bundle", "This is not a bundle: `meshlog export` makes them.") \
     X(ERR_BAD_CODE, -53, "bad_code",                                                               \
       "The code is not right: compare it with what was written down.")                             \
+    X(ERR_OLD_SCHEMA, -54, "old_schema",                                                           \
+      "This store was written by an older meshlog: export it with that one and import it here.")   \
     X(ERR_STOPPED, -60, "stopped", "It was stopped before it was done: run the command again.")
 
 enum err {

@@ -64,6 +64,11 @@ int call_fail_store(struct call *call, int err)
         return call_fail(
             call, err, "The store in %s was written by a newer meshlog: update meshlog to open it.",
             dir);
+    case ERR_OLD_SCHEMA:
+        return call_fail(call, err,
+                         "The store in %s was written by an older meshlog: export it with that one "
+                         "and import the bundle into a new store.",
+                         dir);
     case ERR_CORRUPT:
         return call_fail(
             call, err,

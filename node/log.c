@@ -157,7 +157,7 @@ static int visit_chunk(struct listing *listing, struct txn *txn, struct op_id *l
         rv = walk_next(&walk, &item);
         if (rv != 0) {
             chunk->at_end = rv == ERR_UNKNOWN_ID;
-            rv = chunk->at_end ? 0 : call_fail_store(listing->call, rv);
+            rv = chunk->at_end ? 0 : request_fail_walk(listing->call, &walk, rv);
             break;
         }
         bool past = listing->has_until && op_id_compare(&item.row.op.id, &listing->until) > 0;
@@ -213,7 +213,7 @@ static int visit_arrivals(struct listing *listing, uint64_t *n, uint64_t max, vi
     while (rv == 0 && chunk.rows < max && !chunk_is_full(&chunk)) {
         rv = walk_next(&walk, &item);
         if (rv != 0) {
-            rv = rv == ERR_UNKNOWN_ID ? ERR_UNKNOWN_ID : call_fail_store(listing->call, rv);
+            rv = rv == ERR_UNKNOWN_ID ? rv : request_fail_walk(listing->call, &walk, rv);
             break;
         }
         listing->end_n = item.row.n >= listing->end_n ? item.row.n + 1 : listing->end_n;

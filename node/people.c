@@ -364,14 +364,26 @@ void print_frontier(struct printer *printer, const struct value *response)
 void print_verify(struct printer *printer, const struct value *response)
 {
     const struct value *damaged = value_get(response, "damaged");
+    if (!bool_of(response, "ok") && int_of(response, "damaged_total") == 0) {
+        char message[1024]; /* Nothing could be checked at all. */
+        struct bytes text = text_of(response, "message");
+        (void)snprintf(message, sizeof(message), "%.*s", (int)text.len, (const char *)text.data);
+        say_aside(printer, message);
+        return;
+    }
     for (uint32_t i = 0; damaged != NULL && i < damaged->count; i++) {
         const struct value *op = &damaged->items[i];
         struct bytes id = text_of(op, "id");
         say_tint(printer, TINT_BAD);
         say_field(printer, op, "problem");
         say_tint(printer, TINT_PLAIN);
-        say(printer, "  op ");
-        say_text(printer, id.len > 0 ? id : bytes_of_text("(unknown)"), 64);
+        if (text_of(op, "database").len > 0) {
+            say(printer, "  database ");
+            say_field(printer, op, "database");
+        } else {
+            say(printer, "  op ");
+            say_text(printer, id.len > 0 ? id : bytes_of_text("(unknown)"), 64);
+        }
         if (text_of(op, "author").len > 0) {
             say(printer, ", number %" PRId64 " of ", int_of(op, "seq"));
             say_field(printer, op, "author");

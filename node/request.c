@@ -188,3 +188,16 @@ int request_id(struct call *call, struct txn *txn, const struct value *value, st
     *out = search.id;
     return rv == 0 ? 0 : request_fail_id(call, rv, value);
 }
+
+int request_fail_walk(struct call *call, const struct walk *walk, int err)
+{
+    char id[OP_ID_TEXT];
+    if (err != ERR_CORRUPT || !walk->at_known) {
+        return call_fail_store(call, err);
+    }
+    op_id_text(&walk->at, id);
+    return call_fail(call, err,
+                     "The op %s is damaged in the store in %s: `meshlog verify` names all that "
+                     "are, and `meshlog import` of a bundle that has them repairs them.",
+                     id, call->store);
+}

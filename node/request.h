@@ -23,4 +23,7 @@ int request_id(struct call *call, struct txn *txn, const struct value *value,
 /* Say why no op was found for the text. Returns err. */
 int request_fail_id(struct call *call, int err, const struct value *value);
 
+/* Why a walk ended early; the op that is damaged is named. Returns err. */
+int request_fail_walk(struct call *call, const struct walk *walk, int err);
+
 #endif

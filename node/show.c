@@ -48,6 +48,9 @@ static int find_stored(struct txn *txn, const struct op_id *id, struct walk_item
         rv = walk_next(&walk, out);
         walk_end(&walk);
     }
+    if (rv == 0 && op_id_compare(&out->row.op.id, id) != 0) {
+        rv = ERR_CORRUPT;
+    }
     return rv == ERR_UNKNOWN_ID ? ERR_CORRUPT : rv;
 }
 
@@ -80,7 +83,8 @@ static int show_id(struct call *call, struct txn *txn)
     if (rv == ERR_UNKNOWN_ID) {
         return show_parked(call, txn, &id);
     }
-    return rv != 0 ? call_fail_store(call, rv) : show_item(call, txn, &item, twin);
+    struct walk at = {.at_known = true, .at = id};
+    return rv != 0 ? request_fail_walk(call, &at, rv) : show_item(call, txn, &item, twin);
 }
 
 int run_show(struct call *call)

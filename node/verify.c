@@ -27,6 +27,9 @@ static void add_damage(void *ctx, const struct damage *damage)
     value_put(arena, &view, "hash",
               damage->has_hash ? view_hash(arena, &damage->hash) : value_null());
     value_put(arena, &view, "problem", value_text(damage->problem));
+    if (damage->database != NULL) {
+        value_put(arena, &view, "database", value_text(damage->database));
+    }
     value_push(arena, &checking->damaged, view);
 }
 
@@ -47,8 +50,9 @@ static int emit_totals(struct checking *checking, const struct verify_totals *to
     if (!good) {
         value_put(arena, &response, "error", value_text(err_code(ERR_CORRUPT)));
         value_put(arena, &response, "message",
-                  value_text("Ops in the store are damaged: restore a backup, or fetch them "
-                             "again from a peer into a new store."));
+                  value_text("The store is damaged: `meshlog import` a bundle that has the ops to "
+                             "repair them; else restore a backup, or fetch them again from a "
+                             "peer into a new store."));
     }
     value_put(arena, &response, "ops", value_int((int64_t)totals->ops));
     value_put(arena, &response, "authors", value_int((int64_t)totals->authors));
@@ -62,16 +66,38 @@ static int emit_totals(struct checking *checking, const struct verify_totals *to
     return rv;
 }
 
+/* A store that cannot even be walked has the same fields, without anything in them. */
+static int emit_unreadable(struct call *call)
+{
+    struct arena *arena = call->arena;
+    struct value response = value_map();
+    struct bytes message = arena_copy(arena, bytes_of_text(call->message));
+    value_put(arena, &response, "ok", value_bool(false));
+    value_put(arena, &response, "error", value_text(err_code(ERR_CORRUPT)));
+    value_put(arena, &response, "message", value_text_of(message));
+    value_put(arena, &response, "ops", value_int(0));
+    value_put(arena, &response, "authors", value_int(0));
+    value_put(arena, &response, "damaged_total", value_int(0));
+    value_put(arena, &response, "damaged", value_array());
+    int rv = call_emit(call, &response);
+    if (rv == 0) {
+        call->told = true;
+        rv = ERR_CORRUPT;
+    }
+    return rv;
+}
+
 /* Whoever runs verify need not be told to. */
 static int fail_verify(struct call *call, int err)
 {
     if (err != ERR_CORRUPT) {
         return call_fail_store(call, err);
     }
-    return call_fail(call, err,
-                     "The store in %s is damaged so that its ops cannot be read: restore a backup, "
-                     "or fetch the ops from a peer into a new store.",
-                     call->store);
+    (void)call_fail(call, err,
+                    "The store in %s is damaged so that its ops cannot be read: restore a backup, "
+                    "or import a bundle that has the ops into a new store.",
+                    call->store);
+    return emit_unreadable(call);
 }
 
 int run_verify(struct call *call)

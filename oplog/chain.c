@@ -491,7 +491,7 @@ int chain_accept(struct txn *txn, struct segment *segment, uint64_t now_ms,
 
 int chain_parked_next(struct txn *txn, struct parked_key *key, struct bytes *wire)
 {
-    MDB_cursor *cursor;
+    struct db_cursor *cursor;
     struct bytes found;
     int rv = db_cursor(txn, DB_parked, &cursor);
     if (rv == 0) {

@@ -33,6 +33,13 @@ enum db {
         DB_COUNT
 };
 
+/* A place in one database. */
+struct db_cursor {
+    struct txn *txn;
+    enum db db;
+    MDB_cursor *mdb; /* NULL while it is not open. */
+};
+
 struct store {
     char *dir;
     MDB_env *env;
@@ -52,8 +59,8 @@ struct store {
 struct txn {
     struct store *store;
     MDB_txn *mdb;
-    MDB_cursor *cursor[DB_COUNT]; /* Opened on first use. */
-    uint64_t next_n;              /* The next arrival number, once known. */
+    struct db_cursor cursor[DB_COUNT]; /* Opened on first use. */
+    uint64_t next_n;                /* The next arrival number, once known. */
     bool next_n_known;
 };
 
@@ -63,20 +70,40 @@ int db_error(int code) ERR_MUST_CHECK;
 /* The same for a change: a full map is remembered and grown before the next write. */
 int txn_error(struct txn *txn, int code) ERR_MUST_CHECK;
 
-/* The transaction's own cursor on a database. */
-int db_cursor(struct txn *txn, enum db db, MDB_cursor **out) ERR_MUST_CHECK;
+const char *db_name(enum db db);
 
-/* One row. get: ERR_UNKNOWN_ID when there is none; the value is good until the next
- * change. put replaces. */
+/* The transaction's own cursor on a database; one of the caller's own, to be closed by it. */
+int db_cursor(struct txn *txn, enum db db, struct db_cursor **out) ERR_MUST_CHECK;
+int db_cursor_open(struct txn *txn, enum db db, struct db_cursor *out) ERR_MUST_CHECK;
+void db_cursor_close(struct db_cursor *cursor);
+
+/* One row. get: ERR_UNKNOWN_ID when there is none, ERR_CORRUPT when it does not fit its check; the
+ * value is good until the next change. put replaces. */
 int db_get(struct txn *txn, enum db db, struct bytes key, struct bytes *value) ERR_MUST_CHECK;
 int db_put(struct txn *txn, enum db db, struct bytes key, struct bytes value) ERR_MUST_CHECK;
 int db_delete(struct txn *txn, enum db db, struct bytes key) ERR_MUST_CHECK;
 
-/* The first row at or after key, then the next. ERR_UNKNOWN_ID at the end. */
-int db_seek(MDB_cursor *cursor, struct bytes from, struct bytes *key,
+/* Put a value of two parts where the cursor goes; flags are LMDB's (0, MDB_APPEND). */
+int db_put_at(struct db_cursor *cursor, struct bytes key, struct bytes head, struct bytes body,
+              unsigned flags) ERR_MUST_CHECK;
+int db_delete_at(struct db_cursor *cursor) ERR_MUST_CHECK;
+
+/* The first row at or after key, then the next. ERR_UNKNOWN_ID at the end. A row that does not fit
+ * its check is ERR_CORRUPT; its key is given all the same, and a further step goes on behind it. */
+int db_seek(struct db_cursor *cursor, struct bytes from, struct bytes *key,
             struct bytes *value) ERR_MUST_CHECK;
-int db_step(MDB_cursor *cursor, MDB_cursor_op op, struct bytes *key,
+int db_step(struct db_cursor *cursor, MDB_cursor_op op, struct bytes *key,
             struct bytes *value) ERR_MUST_CHECK;
+
+/* The same for whoever looks for damage: from the row with the first key at or after *key on, the
+ * first that can be read. *lost tells that others before it could not. */
+int db_seek_good(struct db_cursor *cursor, struct bytes from, struct bytes *key, struct bytes *value,
+                 bool *lost) ERR_MUST_CHECK;
+int db_step_good(struct db_cursor *cursor, MDB_cursor_op op, struct bytes *key, struct bytes *value,
+                 bool *lost) ERR_MUST_CHECK;
+
+/* The number of the store's schema, whatever it is: its row has been the same in all. */
+int db_schema(struct txn *txn, uint32_t *out) ERR_MUST_CHECK;
 
 int db_count(struct txn *txn, enum db db, uint64_t *out) ERR_MUST_CHECK;
 

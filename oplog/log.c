@@ -2,6 +2,7 @@
 
 #include <assert.h>
 #include <sodium.h>
+#include <stdlib.h>
 
 #include "base/limits.h"
 #include "oplog/clock.h"
@@ -50,7 +51,7 @@ static struct head_key head_key(uint32_t ix, const struct op_hash *hash)
 int log_count(struct txn *txn, uint64_t *out)
 {
     if (!txn->next_n_known) {
-        MDB_cursor *cursor;
+        struct db_cursor *cursor;
         struct bytes key = {0};
         struct bytes value;
         int rv = db_cursor(txn, DB_log, &cursor);
@@ -103,28 +104,21 @@ int log_row(struct txn *txn, uint64_t n, struct row *out)
     return rv != 0 ? rv : row_read(n, value, out);
 }
 
-/* Write flags, author and op straight into the page that LMDB reserves for them. */
+/* Flags, author and op go straight into the page. */
 static int put_row(struct txn *txn, uint64_t n, uint8_t flags, uint32_t ix, struct bytes raw,
                    unsigned how)
 {
     uint8_t key[8];
-    MDB_cursor *cursor;
+    uint8_t prefix[LOG_PREFIX] = {flags};
+    struct db_cursor *cursor;
     be_put(key, sizeof(key), n);
+    be_put(prefix + 1, 4, ix);
     int rv = db_cursor(txn, DB_log, &cursor);
     if (rv != 0) {
         return rv;
     }
-    MDB_val k = {.mv_size = sizeof(key), .mv_data = key};
-    MDB_val v = {.mv_size = LOG_PREFIX + raw.len, .mv_data = NULL};
-    rv = mdb_cursor_put(cursor, &k, &v, how | MDB_RESERVE);
-    if (rv != 0) {
-        return txn_error(txn, rv);
-    }
-    uint8_t *to = v.mv_data;
-    to[0] = flags;
-    be_put(to + 1, 4, ix);
-    memcpy(to + LOG_PREFIX, raw.data, raw.len);
-    return 0;
+    return db_put_at(cursor, bytes_of(key, sizeof(key)), bytes_of(prefix, sizeof(prefix)), raw,
+                     how);
 }
 
 static uint8_t row_flags(enum payload_state state, bool signature_checked)
@@ -179,7 +173,7 @@ int order_get(struct txn *txn, const struct op_id *id, const struct op_hash *has
 int order_put(struct txn *txn, const struct op_id *id, const struct op_hash *hash,
               const struct place *place)
 {
-    MDB_cursor *cursor;
+    struct db_cursor *cursor;
     int rv = db_cursor(txn, DB_order, &cursor);
     if (rv != 0) {
         return rv;
@@ -189,15 +183,13 @@ int order_put(struct txn *txn, const struct op_id *id, const struct op_hash *has
     be_put(value, 8, place->n);
     value[8] = (uint8_t)(place->verdict.state | (place->abandoned ? STATE_ABANDONED : 0));
     value[9] = place->verdict.reason;
-    MDB_val k = {.mv_size = sizeof(key.b), .mv_data = key.b};
-    MDB_val v = {.mv_size = sizeof(value), .mv_data = value};
-    return txn_error(txn, mdb_cursor_put(cursor, &k, &v, 0));
+    return db_put_at(cursor, KEY_BYTES(key), bytes_of(value, sizeof(value)), bytes_of(NULL, 0), 0);
 }
 
 int order_resolve(struct txn *txn, const struct op_id *low, const struct op_id *high,
                   struct place *out, unsigned *count)
 {
-    MDB_cursor *cursor;
+    struct db_cursor *cursor;
     struct bytes key;
     struct bytes value;
     int rv = db_cursor(txn, DB_order, &cursor);
@@ -236,7 +228,7 @@ int order_has(struct txn *txn, const struct op_id *id, bool *out)
 
 int order_latest(struct txn *txn, uint64_t now_ms, struct op_id *out)
 {
-    MDB_cursor *cursor;
+    struct db_cursor *cursor;
     int rv = db_cursor(txn, DB_order, &cursor);
     if (rv != 0) {
         return rv;
@@ -265,7 +257,7 @@ int order_latest(struct txn *txn, uint64_t now_ms, struct op_id *out)
 
 /* Authors and heads ------------------------------------------------------------------- */
 
-static int author_read(struct bytes key, struct bytes value, struct author *out)
+int author_read(struct bytes key, struct bytes value, struct author *out)
 {
     if (key.len != sizeof(out->key.b) || value.len != 16) {
         return ERR_CORRUPT;
@@ -287,7 +279,7 @@ int author_find(struct txn *txn, const struct op_author *key, struct author *out
 
 int author_next(struct txn *txn, const struct op_author *key, struct author *out)
 {
-    MDB_cursor *cursor;
+    struct db_cursor *cursor;
     struct bytes found;
     struct bytes value;
     int rv = db_cursor(txn, DB_authors, &cursor);
@@ -340,12 +332,12 @@ int author_add(struct txn *txn, const struct op_author *key, struct author *out)
     return rv != 0 ? rv : author_put(txn, out);
 }
 
-static int head_read(const struct op_hash *hash, struct bytes value, struct head *out)
+int head_read(struct bytes key, struct bytes value, struct head *out)
 {
-    if (value.len != 32) {
+    if (key.len != sizeof(struct head_key) || value.len != 32) {
         return ERR_CORRUPT;
     }
-    out->hash = *hash;
+    memcpy(out->hash.b, key.data + 4, sizeof(out->hash.b));
     out->seq = be_get(value.data, 8);
     memcpy(out->id.b, value.data + 8, sizeof(out->id.b));
     out->n = be_get(value.data + 24, 8);
@@ -357,7 +349,7 @@ int head_get(struct txn *txn, uint32_t ix, const struct op_hash *hash, struct he
     struct head_key key = head_key(ix, hash);
     struct bytes value;
     int rv = db_get(txn, DB_heads, KEY_BYTES(key), &value);
-    return rv != 0 ? rv : head_read(hash, value, out);
+    return rv != 0 ? rv : head_read(KEY_BYTES(key), value, out);
 }
 
 int head_put(struct txn *txn, uint32_t ix, const struct head *head)
@@ -378,11 +370,11 @@ int head_delete(struct txn *txn, uint32_t ix, const struct op_hash *hash)
 
 int heads_of(struct txn *txn, uint32_t ix, struct head *out, uint32_t max, uint32_t *count)
 {
-    MDB_cursor *cursor;
+    struct db_cursor *cursor;
     struct bytes key;
     struct bytes value;
-    struct op_hash hash = {{0}};
-    struct head_key from = head_key(ix, &hash);
+    struct op_hash none = {{0}};
+    struct head_key from = head_key(ix, &none);
     *count = 0;
     int rv = db_cursor(txn, DB_heads, &cursor);
     if (rv != 0) {
@@ -391,8 +383,7 @@ int heads_of(struct txn *txn, uint32_t ix, struct head *out, uint32_t max, uint3
     rv = db_seek(cursor, KEY_BYTES(from), &key, &value);
     while (rv == 0 && key.len == sizeof(from.b) && be_get(key.data, 4) == ix) {
         if (*count < max) {
-            memcpy(hash.b, key.data + 4, sizeof(hash.b));
-            rv = head_read(&hash, value, &out[*count]);
+            rv = head_read(key, value, &out[*count]);
             if (rv != 0) {
                 return rv;
             }
@@ -411,7 +402,7 @@ int frontier_hash(struct txn *txn, struct op_hash *out, uint64_t *ops)
     crypto_generichash_init(&state, NULL, 0, sizeof(out->b));
     crypto_generichash_update(&state, (const uint8_t *)context, sizeof(context) - 1);
     *ops = 0;
-    MDB_cursor *cursor;
+    struct db_cursor *cursor;
     int rv = db_cursor(txn, DB_authors, &cursor);
     if (rv != 0) {
         return rv;
@@ -427,7 +418,7 @@ int frontier_hash(struct txn *txn, struct op_hash *out, uint64_t *ops)
         }
         *ops += author.ops;
         crypto_generichash_update(&state, author.key.b, sizeof(author.key.b));
-        MDB_cursor *heads;
+        struct db_cursor *heads;
         struct op_hash none = {{0}};
         struct head_key from = head_key(author.ix, &none);
         struct bytes head;
@@ -460,10 +451,16 @@ static int walk_begin(struct txn *txn, int by, struct bytes from, struct walk *o
     assert(from.len <= sizeof(out->from));
     *out = (struct walk){.txn = txn, .by = by, .from_len = from.len};
     memcpy(out->from, from.data, from.len);
-    MDB_cursor *cursor;
-    int rv = mdb_cursor_open(txn->mdb, txn->store->dbi[walk_db[by]], &cursor);
-    out->cursor = rv == 0 ? cursor : NULL;
-    return db_error(rv);
+    struct db_cursor *cursor = calloc(1, sizeof(*cursor));
+    if (cursor == NULL) {
+        return ERR_NO_MEMORY;
+    }
+    out->cursor = cursor;
+    int rv = db_cursor_open(txn, walk_db[by], cursor);
+    if (rv != 0) {
+        walk_end(out);
+    }
+    return rv;
 }
 
 int walk_order(struct txn *txn, const struct op_id *after, struct walk *out)
@@ -504,7 +501,8 @@ int walk_arrival(struct txn *txn, uint64_t from_n, struct walk *out)
 void walk_end(struct walk *walk)
 {
     if (walk->cursor != NULL) {
-        mdb_cursor_close(walk->cursor);
+        db_cursor_close(walk->cursor);
+        free(walk->cursor);
         walk->cursor = NULL;
     }
 }
@@ -520,19 +518,32 @@ static int walk_step(struct walk *walk, struct bytes *key, struct bytes *value)
     return db_seek(walk->cursor, from, key, value);
 }
 
-static int item_from_n(struct txn *txn, uint64_t n, struct walk_item *out)
+/* What a walk gives out is good: the payload is the one of the header. */
+static int item_check(struct walk *walk, struct walk_item *out)
 {
-    int rv = log_row(txn, n, &out->row);
+    enum payload_state state;
+    out->hash = op_hash(&out->row.op);
+    walk->at = out->row.op.id;
+    walk->at_known = true;
+    int rv = op_check_payload(&out->row.op, &state);
+    return rv == 0 && state == out->row.payload_state ? 0 : ERR_CORRUPT;
+}
+
+static int item_from_n(struct walk *walk, uint64_t n, struct walk_item *out)
+{
+    int rv = log_row(walk->txn, n, &out->row);
     if (rv != 0) {
         return rv == ERR_UNKNOWN_ID ? ERR_CORRUPT : rv;
     }
-    out->hash = op_hash(&out->row.op);
-    return 0;
+    return item_check(walk, out);
 }
 
 static int item_place(struct txn *txn, struct walk_item *out)
 {
     int rv = order_get(txn, &out->row.op.id, &out->hash, &out->place);
+    if (rv == 0 && out->place.n != out->row.n) {
+        return ERR_CORRUPT;
+    }
     return rv == ERR_UNKNOWN_ID ? ERR_CORRUPT : rv;
 }
 
@@ -541,10 +552,23 @@ static int next_by_order(struct walk *walk, struct walk_item *out)
     struct bytes key;
     struct bytes value;
     int rv = walk_step(walk, &key, &value);
-    if (rv == 0) {
-        rv = place_read(value, &out->place);
+    if (rv != 0) {
+        return rv;
     }
-    return rv != 0 ? rv : item_from_n(walk->txn, out->place.n, out);
+    struct order_key kept;
+    rv = key.len == sizeof(kept.b) ? place_read(value, &out->place) : ERR_CORRUPT;
+    if (rv != 0) {
+        return rv;
+    }
+    memcpy(kept.b, key.data, sizeof(kept.b));
+    memcpy(walk->at.b, key.data, sizeof(walk->at.b));
+    walk->at_known = true;
+    rv = item_from_n(walk, out->place.n, out);
+    if (rv != 0) {
+        return rv;
+    }
+    struct order_key found = order_key(&out->row.op.id, &out->hash);
+    return memcmp(found.b, kept.b, sizeof(kept.b)) == 0 ? 0 : ERR_CORRUPT;
 }
 
 static int next_by_author(struct walk *walk, struct walk_item *out)
@@ -570,7 +594,7 @@ static int next_by_author(struct walk *walk, struct walk_item *out)
             return rv;
         }
     }
-    int rv = item_from_n(walk->txn, walk->run.n, out);
+    int rv = item_from_n(walk, walk->run.n, out);
     walk->run.seq++;
     walk->run.n++;
     walk->run.count--;
@@ -588,12 +612,13 @@ static int next_by_arrival(struct walk *walk, struct walk_item *out)
     if (rv != 0) {
         return rv;
     }
-    out->hash = op_hash(&out->row.op);
-    return item_place(walk->txn, out);
+    rv = item_check(walk, out);
+    return rv != 0 ? rv : item_place(walk->txn, out);
 }
 
 int walk_next(struct walk *walk, struct walk_item *out)
 {
+    walk->at_known = false;
     switch (walk->by) {
     case BY_ORDER:
         return next_by_order(walk, out);

@@ -75,24 +75,32 @@ int author_key(struct txn *txn, uint32_t ix, struct op_author *out) ERR_MUST_CHE
 int author_add(struct txn *txn, const struct op_author *key, struct author *out) ERR_MUST_CHECK;
 int author_put(struct txn *txn, const struct author *author) ERR_MUST_CHECK;
 
+int author_read(struct bytes key, struct bytes value, struct author *out) ERR_MUST_CHECK;
+
 /* Heads of one author, by hash: up to max of them; *count tells how many there are. */
 int head_get(struct txn *txn, uint32_t ix, const struct op_hash *hash,
              struct head *out) ERR_MUST_CHECK;
 int head_put(struct txn *txn, uint32_t ix, const struct head *head) ERR_MUST_CHECK;
 int head_delete(struct txn *txn, uint32_t ix, const struct op_hash *hash) ERR_MUST_CHECK;
+int head_read(struct bytes key, struct bytes value, struct head *out) ERR_MUST_CHECK;
 int heads_of(struct txn *txn, uint32_t ix, struct head *out, uint32_t max,
              uint32_t *count) ERR_MUST_CHECK;
 
+struct db_cursor;
+
 /* Walks. Begin one, call next until ERR_UNKNOWN_ID, end it before the transaction ends. Rows
- * added while walking may or may not be seen. */
+ * added while walking may or may not be seen. An op is given only when it is the one that the
+ * order knows and its payload is the one of its header: ERR_CORRUPT else. */
 struct walk {
     struct txn *txn;
-    void *cursor; /* MDB_cursor */
+    struct db_cursor *cursor;
     int by;
     uint8_t from[32]; /* Key to begin at, while it is set. */
     size_t from_len;
     struct log_run run; /* By author: what is left of the run it is in. */
     uint64_t from_seq;
+    bool at_known; /* Which op walk_next was about to give, also when it failed? */
+    struct op_id at;
 };
 
 struct walk_item {

@@ -36,7 +36,7 @@ int run_read(struct bytes key, struct bytes value, struct log_run *out)
 
 /* A walk downwards through one author's runs. */
 struct descent {
-    MDB_cursor *cursor;
+    struct db_cursor *cursor;
     uint32_t author_ix;
     struct log_run run;
 };

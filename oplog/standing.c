@@ -137,7 +137,7 @@ static void abandon_key(uint8_t key[ABANDON_KEY], uint32_t ix, const struct op_i
 static int next_abandon(struct txn *txn, uint32_t author_ix, const uint8_t from[ABANDON_KEY],
                         const struct op_id *before, struct abandon *out)
 {
-    MDB_cursor *cursor;
+    struct db_cursor *cursor;
     struct bytes key;
     struct bytes value;
     int rv = db_cursor(txn, DB_abandons, &cursor);
@@ -271,7 +271,7 @@ static int note_later(struct txn *txn, const struct log_run *run, const struct o
 /* The author's ops with greater ids (struct later), ascending. */
 static int later_ops(struct txn *txn, uint32_t author_ix, const struct op_id *id, struct buf *out)
 {
-    MDB_cursor *cursor;
+    struct db_cursor *cursor;
     uint8_t from[4];
     struct bytes key;
     struct bytes value;
@@ -361,7 +361,7 @@ static int wake_waiting(struct txn *txn, const struct op_id *id)
         return rv;
     }
     for (;;) {
-        MDB_cursor *cursor;
+        struct db_cursor *cursor;
         struct bytes key;
         struct bytes value;
         rv = db_cursor(txn, DB_waiting, &cursor);
@@ -372,7 +372,7 @@ static int wake_waiting(struct txn *txn, const struct op_id *id)
             return rv == ERR_UNKNOWN_ID ? 0 : rv;
         }
         uint64_t n = be_get(key.data + sizeof(id->b), 8);
-        rv = txn_error(txn, mdb_cursor_del(cursor, 0));
+        rv = db_delete_at(cursor);
         if (rv == 0) {
             rv = standing_review(txn, n);
         }

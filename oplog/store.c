@@ -20,40 +20,7 @@
     (192 + 64 * (LIMIT_READERS - 1)) /* What LMDB makes it for so many readers. */
 #define LOCK_POLL_MS 20
 
-static const char *const db_names[DB_COUNT] = {
-#define DB_NAME(name) #name,
-    DB_TABLE(DB_NAME)
-#undef DB_NAME
-};
-
 _Static_assert(DB_COUNT <= LIMIT_DATABASES, "every database needs a slot");
-
-int db_error(int code)
-{
-    switch (code) {
-    case 0:
-        return 0;
-    case MDB_NOTFOUND:
-        return ERR_UNKNOWN_ID;
-    case MDB_MAP_FULL:
-        return ERR_MAP_FULL;
-    case ENOENT:
-        return ERR_NO_STORE;
-    case MDB_INVALID:
-    case MDB_CORRUPTED:
-    case MDB_PAGE_NOTFOUND:
-    case MDB_VERSION_MISMATCH:
-    case MDB_PANIC:
-    case MDB_BAD_VALSIZE:
-    case MDB_INCOMPATIBLE:
-    case MDB_KEYEXIST:
-        return ERR_CORRUPT;
-    case MDB_READERS_FULL:
-        return ERR_LIMIT;
-    default:
-        return err_from_errno(code);
-    }
-}
 
 /* Paths ------------------------------------------------------------------------------- */
 
@@ -222,13 +189,13 @@ static int count_free_pages(struct store *store, uint64_t from, uint64_t *out)
     *out = 0;
     rv = db_error(mdb_cursor_open(txn->mdb, 0, &cursor)); /* LMDB's own database of free pages. */
     if (rv == 0) {
-        struct bytes key = {0};
-        struct bytes value = {0};
-        while ((rv = db_step(cursor, MDB_NEXT, &key, &value)) == 0) {
-            for (size_t at = sizeof(size_t); at + sizeof(size_t) <= value.len;
+        MDB_val key;
+        MDB_val value;
+        while ((rv = db_error(mdb_cursor_get(cursor, &key, &value, MDB_NEXT))) == 0) {
+            for (size_t at = sizeof(size_t); at + sizeof(size_t) <= value.mv_size;
                  at += sizeof(size_t)) {
                 size_t page;
-                memcpy(&page, value.data + at, sizeof(page));
+                memcpy(&page, (const uint8_t *)value.mv_data + at, sizeof(page));
                 *out += page >= from;
             }
         }
@@ -330,7 +297,7 @@ static int open_databases(struct store *store, unsigned flags)
         return rv;
     }
     for (int i = 0; i < DB_COUNT; i++) {
-        int code = mdb_dbi_open(txn->mdb, db_names[i], flags, &store->dbi[i]);
+        int code = mdb_dbi_open(txn->mdb, db_name((enum db)i), flags, &store->dbi[i]);
         if (code != 0) { /* A file without our databases is not one of ours. */
             txn_abort(txn);
             return code == MDB_NOTFOUND ? ERR_CORRUPT : db_error(code);
@@ -357,10 +324,10 @@ static int check_schema(struct store *store)
     if (rv != 0) {
         return rv;
     }
-    uint8_t schema[4];
-    rv = meta_get_fixed(txn, "schema", schema, sizeof(schema));
-    if (rv == 0 && be_get(schema, sizeof(schema)) > STORE_SCHEMA) {
-        rv = ERR_NEWER_SCHEMA;
+    uint32_t schema;
+    rv = db_schema(txn, &schema);
+    if (rv == 0 && schema != STORE_SCHEMA) {
+        rv = schema > STORE_SCHEMA ? ERR_NEWER_SCHEMA : ERR_OLD_SCHEMA;
     }
     if (rv == 0) {
         rv = meta_get_fixed(txn, "mesh", store->mesh.b, sizeof(store->mesh.b));
@@ -652,9 +619,7 @@ struct store *txn_store(const struct txn *txn)
 static void close_cursors(struct txn *txn)
 {
     for (int i = 0; i < DB_COUNT; i++) {
-        if (txn->cursor[i] != NULL) {
-            mdb_cursor_close(txn->cursor[i]);
-        }
+        db_cursor_close(&txn->cursor[i]);
     }
 }
 
@@ -697,83 +662,6 @@ void txn_abort(struct txn *txn)
     mdb_txn_abort(txn->mdb);
     pthread_rwlock_unlock(&txn->store->map_lock);
     free(txn);
-}
-
-/* Rows -------------------------------------------------------------------------------- */
-
-static MDB_val val_of(struct bytes bytes)
-{
-    return (MDB_val){.mv_size = bytes.len, .mv_data = (void *)(uintptr_t)bytes.data};
-}
-
-int txn_error(struct txn *txn, int code)
-{
-    if (code == MDB_MAP_FULL) {
-        txn->store->map_full = true;
-    }
-    return db_error(code);
-}
-
-int db_cursor(struct txn *txn, enum db db, MDB_cursor **out)
-{
-    int rv = 0;
-    if (txn->cursor[db] == NULL) {
-        rv = mdb_cursor_open(txn->mdb, txn->store->dbi[db], &txn->cursor[db]);
-    }
-    *out = txn->cursor[db];
-    return db_error(rv);
-}
-
-int db_get(struct txn *txn, enum db db, struct bytes key, struct bytes *value)
-{
-    MDB_val k = val_of(key);
-    MDB_val v;
-    int rv = mdb_get(txn->mdb, txn->store->dbi[db], &k, &v);
-    if (rv == 0) {
-        *value = bytes_of(v.mv_data, v.mv_size);
-    }
-    return db_error(rv);
-}
-
-int db_put(struct txn *txn, enum db db, struct bytes key, struct bytes value)
-{
-    MDB_val k = val_of(key);
-    MDB_val v = val_of(value);
-    return txn_error(txn, mdb_put(txn->mdb, txn->store->dbi[db], &k, &v, 0));
-}
-
-int db_delete(struct txn *txn, enum db db, struct bytes key)
-{
-    MDB_val k = val_of(key);
-    return txn_error(txn, mdb_del(txn->mdb, txn->store->dbi[db], &k, NULL));
-}
-
-int db_step(MDB_cursor *cursor, MDB_cursor_op op, struct bytes *key, struct bytes *value)
-{
-    MDB_val k = val_of(*key);
-    MDB_val v;
-    int rv = mdb_cursor_get(cursor, &k, &v, op);
-    if (rv == 0) {
-        *key = bytes_of(k.mv_data, k.mv_size);
-        *value = bytes_of(v.mv_data, v.mv_size);
-    }
-    return db_error(rv);
-}
-
-int db_seek(MDB_cursor *cursor, struct bytes from, struct bytes *key, struct bytes *value)
-{
-    *key = from;
-    return db_step(cursor, MDB_SET_RANGE, key, value);
-}
-
-int db_count(struct txn *txn, enum db db, uint64_t *out)
-{
-    MDB_stat stat;
-    int rv = mdb_stat(txn->mdb, txn->store->dbi[db], &stat);
-    if (rv == 0) {
-        *out = stat.ms_entries;
-    }
-    return db_error(rv);
 }
 
 /* Facts about the store --------------------------------------------------------------- */

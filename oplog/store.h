@@ -9,7 +9,7 @@
 #include "oplog/id.h"
 #include "oplog/verdict.h"
 
-#define STORE_SCHEMA 1u
+#define STORE_SCHEMA 2u
 
 struct store;
 struct txn;
@@ -34,6 +34,7 @@ int store_create(const char *dir, const struct mesh_id *mesh, uint64_t map_bytes
  *   ERR_NO_STORE       there is none: run init
  *   ERR_BUSY           another writer did not finish in time
  *   ERR_NEWER_SCHEMA   written by a newer program
+ *   ERR_OLD_SCHEMA     written by an older one
  *   ERR_CORRUPT        not an LMDB file, cut short, or its first pages are damaged
  *   ERR_READ_ONLY, ERR_NETWORK_FS, ERR_DISK_FULL, ERR_IO, ERR_NO_MEMORY */
 int store_open(const char *dir, enum store_mode mode, struct store **out) ERR_MUST_CHECK;

@@ -21,6 +21,7 @@ static const char bad_signature[] = "bad_signature";
 static const char missing[] = "missing";       /* Its arrival number has no op. */
 static const char bad_author[] = "bad_author"; /* Its author is not known. */
 static const char bad_index[] = "bad_index";   /* Rows that belong to no op. */
+static const char bad_row[] = "bad_row";       /* A row that does not fit its check. */
 
 struct check {
     struct store *store;
@@ -49,7 +50,7 @@ static void fail(struct check *check, int error)
  * the last op that arrived is one. Neither is believed beyond what the databases have rows for. */
 static int arrivals(struct txn *txn, uint64_t *out)
 {
-    MDB_cursor *cursor;
+    struct db_cursor *cursor;
     struct bytes key = {0};
     struct bytes value;
     uint64_t log;
@@ -65,16 +66,18 @@ static int arrivals(struct txn *txn, uint64_t *out)
         return rv;
     }
     uint64_t most = log > order ? log : order;
+    bool lost = false;
     rv = db_step(cursor, MDB_LAST, &key, &value);
+    if (rv != 0 && rv != ERR_UNKNOWN_ID && rv != ERR_CORRUPT) {
+        return rv;
+    }
     uint64_t last = rv == 0 && key.len == 8 ? be_get(key.data, 8) : 0;
-    *out = rv != 0 ? 0 : last < most ? last + 1 : most;
-    if (rv == 0 || rv == ERR_UNKNOWN_ID) {
-        rv = db_cursor(txn, DB_heads, &cursor);
-    }
+    *out = rv == ERR_CORRUPT ? log : rv != 0 ? 0 : last < most ? last + 1 : most;
+    rv = db_cursor(txn, DB_heads, &cursor);
     if (rv == 0) {
-        rv = db_step(cursor, MDB_FIRST, &key, &value);
+        rv = db_step_good(cursor, MDB_FIRST, &key, &value, &lost);
     }
-    for (; rv == 0; rv = db_step(cursor, MDB_NEXT, &key, &value)) {
+    for (; rv == 0; rv = db_step_good(cursor, MDB_NEXT, &key, &value, &lost)) {
         uint64_t n = value.len == 32 ? be_get(value.data + 24, 8) : 0;
         *out = n >= *out && n < order ? n + 1 : *out;
     }
@@ -151,18 +154,19 @@ static bool in_chain(struct pass *pass, const struct row *row, const struct op_h
 static bool is_followed(struct pass *pass, const struct row *row, const struct op_hash *hash)
 {
     uint8_t from[12];
-    MDB_cursor *cursor;
+    struct db_cursor *cursor;
     struct bytes key;
     struct bytes value;
     struct log_run run;
     struct row first;
+    bool lost = false;
     be_put(from, 4, row->author_ix);
     be_put(from + 4, 8, row->op.seq + 1);
     int rv = db_cursor(pass->txn, DB_chains, &cursor);
     if (rv == 0) {
-        rv = db_seek(cursor, bytes_of(from, sizeof(from)), &key, &value);
+        rv = db_seek_good(cursor, bytes_of(from, sizeof(from)), &key, &value, &lost);
     }
-    for (; rv == 0; rv = db_step(cursor, MDB_NEXT, &key, &value)) {
+    for (; rv == 0; rv = db_step_good(cursor, MDB_NEXT, &key, &value, &lost)) {
         if (run_read(key, value, &run) != 0 || log_row(pass->txn, run.n, &first) != 0) {
             continue; /* Named elsewhere. */
         }
@@ -287,46 +291,64 @@ static void check_head(struct pass *pass, const struct author *author, const str
     }
 }
 
+/* The author's heads, as many as can be read. */
+static int check_heads(struct pass *pass, const struct author *author, uint32_t *count)
+{
+    uint8_t from[4];
+    struct db_cursor *cursor;
+    struct bytes key;
+    struct bytes value;
+    bool lost = false;
+    be_put(from, sizeof(from), author->ix);
+    int rv = db_cursor(pass->txn, DB_heads, &cursor);
+    if (rv == 0) {
+        rv = db_seek_good(cursor, bytes_of(from, sizeof(from)), &key, &value, &lost);
+    }
+    for (; rv == 0; rv = db_step_good(cursor, MDB_NEXT, &key, &value, &lost)) {
+        struct head head;
+        if (key.len < 4 || be_get(key.data, 4) != author->ix) {
+            break;
+        }
+        ++*count;
+        if (head_read(key, value, &head) == 0) {
+            check_head(pass, author, &head);
+        }
+    }
+    return rv == ERR_UNKNOWN_ID ? 0 : rv;
+}
+
 static int check_author(struct pass *pass, const struct author *author)
 {
     struct op_author key;
-    int rv = author_key(pass->txn, author->ix, &key);
-    uint32_t count = 0;
-    if (rv == 0) {
-        rv = heads_of(pass->txn, author->ix, NULL, 0, &count);
+    uint32_t heads = 0;
+    int rv = check_heads(pass, author, &heads);
+    if (rv != 0) {
+        return rv;
     }
-    if (rv != 0 || count == 0 || memcmp(key.b, author->key.b, sizeof(key.b)) != 0) {
+    rv = author_key(pass->txn, author->ix, &key);
+    if (rv != 0 || heads == 0 || memcmp(key.b, author->key.b, sizeof(key.b)) != 0) {
         struct damage damage = {.n = pass->check->total,
                                 .problem = bad_author,
                                 .has_author = true,
                                 .author = author->key};
         record(pass->check, &damage);
-        return rv == ERR_UNKNOWN_ID ? 0 : rv;
     }
-    struct head *heads = calloc(count, sizeof(*heads));
-    if (heads == NULL) {
-        return ERR_NO_MEMORY;
-    }
-    rv = heads_of(pass->txn, author->ix, heads, count, &count);
-    for (uint32_t i = 0; i < count && rv == 0; i++) {
-        check_head(pass, author, &heads[i]);
-    }
-    free(heads);
-    return rv;
+    return rv == ERR_UNKNOWN_ID || rv == ERR_CORRUPT ? 0 : rv;
 }
 
 /* The ops of all runs. */
 static int count_in_runs(struct txn *txn, uint64_t *out)
 {
-    MDB_cursor *cursor;
+    struct db_cursor *cursor;
     struct bytes key = {0};
     struct bytes value;
+    bool lost = false;
     *out = 0;
     int rv = db_cursor(txn, DB_chains, &cursor);
     if (rv == 0) {
-        rv = db_step(cursor, MDB_FIRST, &key, &value);
+        rv = db_step_good(cursor, MDB_FIRST, &key, &value, &lost);
     }
-    for (; rv == 0; rv = db_step(cursor, MDB_NEXT, &key, &value)) {
+    for (; rv == 0; rv = db_step_good(cursor, MDB_NEXT, &key, &value, &lost)) {
         struct log_run run = {0};
         (void)!run_read(key, value, &run); /* An unreadable row counts as no ops. */
         *out += run.count;
@@ -355,31 +377,79 @@ static int check_counts(struct pass *pass, uint64_t author_ops)
     return rv;
 }
 
+/* Every row of every database but the log, whose rows are ops and have been read: does it fit its
+ * check? */
+static int check_rows(struct pass *pass, enum db db)
+{
+    struct db_cursor *cursor;
+    struct bytes key = {0};
+    struct bytes value;
+    int rv = db_cursor(pass->txn, db, &cursor);
+    if (rv == 0) {
+        rv = db_step(cursor, MDB_FIRST, &key, &value);
+    }
+    for (; rv == 0 || rv == ERR_CORRUPT; rv = db_step(cursor, MDB_NEXT, &key, &value)) {
+        if (rv == ERR_CORRUPT) {
+            struct damage damage = {
+                .n = pass->check->total, .problem = bad_row, .database = db_name(db)};
+            record(pass->check, &damage);
+        }
+    }
+    return rv == ERR_UNKNOWN_ID ? 0 : rv;
+}
+
+static int check_all_rows(struct pass *pass)
+{
+    int rv = 0;
+    for (int db = 0; db < DB_COUNT && rv == 0; db++) {
+        rv = db == DB_log ? 0 : check_rows(pass, (enum db)db);
+    }
+    return rv;
+}
+
+/* All authors that can be read; *ops counts theirs. */
+static int check_each_author(struct pass *pass, uint64_t *authors, uint64_t *ops)
+{
+    struct db_cursor cursor;
+    struct bytes key = {0};
+    struct bytes value;
+    struct author author;
+    bool lost = false;
+    int rv = db_cursor_open(pass->txn, DB_authors, &cursor);
+    if (rv != 0) {
+        return rv;
+    }
+    rv = db_step_good(&cursor, MDB_FIRST, &key, &value, &lost);
+    while (rv == 0) {
+        ++*authors;
+        if (author_read(key, value, &author) == 0) {
+            *ops += author.ops;
+            rv = check_author(pass, &author);
+        }
+        if (rv == 0) {
+            rv = db_step_good(&cursor, MDB_NEXT, &key, &value, &lost);
+        }
+    }
+    db_cursor_close(&cursor);
+    return rv == ERR_UNKNOWN_ID ? 0 : rv;
+}
+
 static int check_authors(struct check *check, struct verify_totals *out)
 {
     struct pass pass = {.check = check};
-    struct author author = {0};
     uint64_t ops = 0;
     int rv = txn_begin_read(check->store, &pass.txn);
     if (rv != 0) {
         return rv;
     }
-    struct op_author next = {{0}};
     rv = arrivals(pass.txn, &pass.total); /* More, where another process writes meanwhile. */
-    while (rv == 0 && (rv = author_next(pass.txn, &next, &author)) == 0) {
-        out->authors++;
-        ops += author.ops;
-        rv = check_author(&pass, &author);
-        next = author.key;
-        size_t i = sizeof(next.b);
-        while (i > 0 && ++next.b[i - 1] == 0) {
-            i--;
-        }
-        if (rv != 0 || i == 0) {
-            break;
-        }
+    if (rv == 0) {
+        rv = check_each_author(&pass, &out->authors, &ops);
     }
-    if (rv == 0 || rv == ERR_UNKNOWN_ID) {
+    if (rv == 0) {
+        rv = check_all_rows(&pass);
+    }
+    if (rv == 0) {
         rv = check_counts(&pass, ops);
     }
     txn_abort(pass.txn);
@@ -414,14 +484,15 @@ static struct damage *first_from(struct damage *found, size_t count, uint64_t n)
 /* Name the ops whose bytes no longer tell who they were: the indexes still know. */
 static int name_by_runs(struct txn *txn, struct damage *found, size_t count)
 {
-    MDB_cursor *cursor;
+    struct db_cursor *cursor;
     struct bytes key = {0};
     struct bytes value;
+    bool lost = false;
     int rv = db_cursor(txn, DB_chains, &cursor);
     if (rv == 0) {
-        rv = db_step(cursor, MDB_FIRST, &key, &value);
+        rv = db_step_good(cursor, MDB_FIRST, &key, &value, &lost);
     }
-    for (; rv == 0; rv = db_step(cursor, MDB_NEXT, &key, &value)) {
+    for (; rv == 0; rv = db_step_good(cursor, MDB_NEXT, &key, &value, &lost)) {
         struct log_run run;
         if (run_read(key, value, &run) != 0) {
             continue;
@@ -439,14 +510,15 @@ static int name_by_runs(struct txn *txn, struct damage *found, size_t count)
 
 static int name_by_order(struct txn *txn, struct damage *found, size_t count)
 {
-    MDB_cursor *cursor;
+    struct db_cursor *cursor;
     struct bytes key = {0};
     struct bytes value;
+    bool lost = false;
     int rv = db_cursor(txn, DB_order, &cursor);
     if (rv == 0) {
-        rv = db_step(cursor, MDB_FIRST, &key, &value);
+        rv = db_step_good(cursor, MDB_FIRST, &key, &value, &lost);
     }
-    for (; rv == 0; rv = db_step(cursor, MDB_NEXT, &key, &value)) {
+    for (; rv == 0; rv = db_step_good(cursor, MDB_NEXT, &key, &value, &lost)) {
         if (value.len < 8 || key.len < sizeof(found->id.b)) {
             continue;
         }

@@ -16,7 +16,8 @@ struct damage {
     uint64_t seq; /* With has_author. */
     struct op_id id;
     struct op_hash hash;
-    const char *problem; /* A fixed text. */
+    const char *problem;  /* A fixed text. */
+    const char *database; /* What is damaged when it is no op: one of its rows. Else NULL. */
 };
 
 struct verify_totals {

@@ -113,10 +113,10 @@ check 'closed input: says so' complained 'cannot be read'
 run verify
 check 'closed files: the store is whole' ended 0
 
-# a store of a newer program: its version stands after the word schema
+# a store of a newer program: its version and the check of its row stand after the word schema
 cp -r "$MESHLOG_STORE" "$work/newer"
 while IFS=: read -r at _; do
-    printf '\0\0\0\2' | dd of="$work/newer/data.mdb" bs=1 seek=$((at + 6)) conv=notrunc status=none
+    printf '\0\0\0\3\xc2\xe1\x63\x6f' | dd of="$work/newer/data.mdb" bs=1 seek=$((at + 6)) conv=notrunc status=none
 done < <(grep -abo schema "$work/newer/data.mdb")
 refused 'newer schema' 1 newer_schema 'update meshlog' --store "$work/newer" log
 refused 'newer schema, writing' 1 newer_schema 'update meshlog' --store "$work/newer" append \
@@ -152,10 +152,10 @@ check 'damage: fields' has_fields ok error ops authors damaged author seq id has
 check 'damage: not ok' printed '{"ok":false,"error":"corrupt"'
 check 'damage: one line' same "$(wc -l <"$work/out")" 1
 check 'damage: names the op' printed "\"id\":\"$bent\""
-check 'damage: names the problem' printed '"problem":"bad_digest"'
+check 'damage: names the problem' printed '"problem":"unreadable"'
 run --store "$work/bent" verify
 check 'damage for people: exit 1' ended 1
-check 'damage for people' printed "bad_digest  op $bent"
+check 'damage for people' printed "unreadable  op $bent"
 
 # folders that may not be written to
 # as_other COMMAND…: as somebody who is not root.

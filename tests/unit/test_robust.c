@@ -264,10 +264,7 @@ static void facts_of_a_wrong_length_are_damage(void **state)
             assert_int_equal(mdb_put(raw.txn, raw.dbi, &key, &fact, 0), 0);
             raw_close(&raw);
             int rv = store_open(dir, STORE_READ, &store);
-            assert_err(names[i], rv, len == (i == 0 ? 4 : 32) ? 0 : ERR_CORRUPT);
-            if (rv == 0) {
-                store_close(store);
-            }
+            assert_err(names[i], rv, ERR_CORRUPT);
         }
     }
 }
