@@ -108,11 +108,30 @@ static int fail_code(struct call *call, const struct key_code_why *why)
     }
 }
 
+/* A code may be typed in several lines, as it is written; an empty one ends it. */
+static int ask_code(struct call *call, struct secret *out)
+{
+    struct secret *line = secret_new();
+    int rv = line == NULL ? ERR_NO_MEMORY : 0;
+    bool more = true;
+    while (rv == 0 && more) {
+        const char *question = out->len == 0 ? "Code of the root: " : "And the rest of it: ";
+        rv = call->asker->ask(question, true, line);
+        more = rv == 0 && line->len > 0 && line->len <= sizeof(out->text) - out->len;
+        if (more) {
+            memcpy(out->text + out->len, line->text, line->len);
+            out->len += line->len;
+            more = key_code_letters(secret_bytes(out)) < KEY_CODE_LETTERS;
+        }
+    }
+    secret_free(line);
+    return rv == 0 ? 0 : call_fail(call, rv, "The code cannot be asked for: %s", err_sentence(rv));
+}
+
 static int read_code(struct call *call, struct secret *out)
 {
     if (call->asker != NULL && isatty(call->input) == 1) {
-        int rv = call->asker->ask("Code of the root: ", true, out);
-        return rv == 0 ? 0 : call_fail(call, rv, "There is no terminal to ask for the code on.");
+        return ask_code(call, out);
     }
     int why = secret_read(out, call->input);
     return why == 0 ? 0 : call_fail(call, ERR_IO, "The code cannot be read: %s.", strerror(why));

@@ -49,7 +49,7 @@ static unsigned bits_get(const uint8_t *body, size_t letter)
 {
     unsigned value = 0;
     for (size_t bit = letter * 5; bit < letter * 5 + 5; bit++) {
-        value = value << 1 | (body[bit / 8] >> (7 - bit % 8) & 1u);
+        value = value << 1 | ((unsigned)body[bit / 8] >> (7 - bit % 8) & 1u);
     }
     return value;
 }
@@ -99,21 +99,26 @@ static int letter_value(uint8_t letter)
     return at == NULL ? -1 : (int)(at - alphabet);
 }
 
-/* The values of all letters; foreign ones become 255. Returns how many there are. */
-static size_t read_letters(struct bytes text, uint8_t out[KEY_CODE_LETTERS])
+/* The values of up to max letters; foreign ones become 255. Returns how many there are. */
+static size_t read_letters(struct bytes text, uint8_t *out, size_t max)
 {
     size_t count = 0;
     for (size_t i = 0; i < text.len; i++) {
         if (is_passed_over(text.data[i])) {
             continue;
         }
-        if (count < KEY_CODE_LETTERS) {
+        if (count < max) {
             int value = letter_value(text.data[i]);
             out[count] = value < 0 ? UINT8_MAX : (uint8_t)value;
         }
         count++;
     }
     return count;
+}
+
+size_t key_code_letters(struct bytes text)
+{
+    return read_letters(text, NULL, 0);
 }
 
 static bool group_fits(unsigned number, const uint8_t letters[GROUP_LEN])
@@ -165,7 +170,7 @@ int key_code_decode(struct bytes text, uint8_t seed[32], struct key_code_why *wh
 {
     uint8_t letters[KEY_CODE_LETTERS];
     uint8_t body[BODY_LEN] = {0};
-    *why = (struct key_code_why){.letters = read_letters(text, letters)};
+    *why = (struct key_code_why){.letters = read_letters(text, letters, KEY_CODE_LETTERS)};
     int rv = why->letters == KEY_CODE_LETTERS ? read_groups(letters, body, why)
                                               : refuse(why, KEY_CODE_LENGTH);
     if (rv == 0) {

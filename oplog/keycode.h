@@ -27,6 +27,9 @@ struct key_code_why {
 /* Both outputs are secrets: guarded memory. */
 void key_code_encode(const uint8_t seed[32], char out[KEY_CODE_TEXT]);
 
+/* How many letters there are, good or bad, without what is passed over. */
+size_t key_code_letters(struct bytes text);
+
 /* Read what a person typed. ERR_BAD_CODE, with the reason; seed then holds no secret. */
 int key_code_decode(struct bytes text, uint8_t seed[32], struct key_code_why *why) ERR_MUST_CHECK;
 

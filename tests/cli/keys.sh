@@ -262,6 +262,12 @@ if command -v script >/dev/null; then
     check 'and refused when they differ' typed_ends 1
     check 'with a sentence' shows 1 'differ'
     check 'no store was made of that' test ! -e "$work/asked"
+    typed "$real" --store "$work/sixth" init --root -
+    check 'a code' shows 1 'Code of the root'
+    head -n 1 "$work/code" >&9
+    check 'may have two lines' shows 1 'And the rest of it'
+    tail -n 1 "$work/code" >&9
+    check 'as it is written' typed_ends 0
     # Ctrl-C: the process ends by it, and the terminal shows again what is typed.
     typed bash -c "trap : INT; $real ${claim[*]@Q}; echo code \$?; stty -a"
     check 'before Ctrl-C' shows 1 'Passphrase of'
