@@ -171,8 +171,9 @@ static void gather(struct batch *batch, uint64_t *now_ms, bool *more)
     while (batch->failed == 0 && !group_is_full(batch)) {
         enum lines_event event = lines_next(&batch->lines, batch->slot_count == 0, &line);
         if (event == LINES_FAILED) {
-            batch->failed = call_fail(
-                batch->call, ERR_IO, "The lines of the batch cannot be read: %s.", strerror(errno));
+            batch->failed = call_fail(batch->call, errno == ENOMEM ? ERR_NO_MEMORY : ERR_IO,
+                                      "The lines of the batch cannot be read: %s.",
+                                      strerror(errno));
             return;
         }
         if (event != LINES_LINE && event != LINES_TOO_LONG) {

@@ -28,15 +28,18 @@ struct founding {
 
 /* The request --------------------------------------------------------------------------- */
 
-/* Does the text reach people as it is? */
-static bool is_printable(struct bytes text)
+/* Does the text reach people as it is? ERR_MALFORMED if not. */
+static int check_printable(struct bytes text)
 {
     struct buf escaped;
     buf_init(&escaped, KIB(4));
     text_escape(text, KIB(4), &escaped);
-    bool same = bytes_equal(buf_bytes(&escaped), text);
+    int rv = buf_error(&escaped);
+    if (rv == 0 && !bytes_equal(buf_bytes(&escaped), text)) {
+        rv = ERR_MALFORMED;
+    }
     buf_free(&escaped);
-    return same;
+    return rv;
 }
 
 static int read_name(struct founding *founding)
@@ -49,11 +52,12 @@ static int read_name(struct founding *founding)
         founding->name.len > LIMIT_NAME || !utf8_valid(founding->name)) {
         return call_fail(call, ERR_USAGE, "The name must be a text of 1 to %u bytes.", LIMIT_NAME);
     }
-    if (!is_printable(founding->name)) {
+    int rv = check_printable(founding->name);
+    if (rv == ERR_MALFORMED) {
         return call_fail(call, ERR_USAGE,
                          "The name must be a text without control characters, such as new lines.");
     }
-    return 0;
+    return rv == 0 ? 0 : call_fail(call, rv, "%s", err_sentence(rv));
 }
 
 /* The root that is brought along, from elsewhere; it is not kept. */

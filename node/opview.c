@@ -79,11 +79,14 @@ static struct value view_deps(struct arena *arena, const struct op *op)
 static struct value view_payload(struct arena *arena, const struct row *row)
 {
     struct value fields;
-    if (row->payload_state == PAYLOAD_ABSENT ||
-        payload_fields(arena, row->op.payload, &fields) != 0) {
+    if (row->payload_state == PAYLOAD_ABSENT) {
         return value_null();
     }
-    return fields;
+    int rv = payload_fields(arena, row->op.payload, &fields);
+    if (rv == ERR_NO_MEMORY) { /* It is here: null would be a lie. */
+        arena->error = rv;
+    }
+    return rv == 0 ? fields : value_null();
 }
 
 void op_view(struct arena *arena, const struct op_author *author, const struct walk_item *item,

@@ -53,8 +53,11 @@ static void say_json(struct printer *printer, const struct value *value, size_t 
 {
     struct buf json;
     buf_init(&json, SIZE_MAX / 2);
-    if (value_to_json(value, &json) == 0) {
+    int rv = value_to_json(value, &json);
+    if (rv == 0) {
         say_text(printer, buf_bytes(&json), max);
+    } else if (rv == ERR_NO_MEMORY && printer->out.error == 0) {
+        printer->out.error = rv; /* Rather nothing than a part that looks whole. */
     }
     buf_free(&json);
 }

@@ -203,6 +203,9 @@ static int read_open(int fd, enum key_role role, bool elsewhere, struct bytes pa
     }
     int rv = check_permissions(fd);
     ssize_t got = read(fd, data, KEY_FILE_SEALED + 1);
+    if (got < 0 && rv == 0) {
+        rv = err_from_errno(errno);
+    }
     struct bytes file = bytes_of(data, got < 0 ? 0 : (size_t)got);
     *sealed = key_file_is_sealed(file);
     if (rv == 0 || (rv == ERR_KEY_PERMISSIONS && elsewhere && *sealed)) {
@@ -212,6 +215,23 @@ static int read_open(int fd, enum key_role role, bool elsewhere, struct bytes pa
     return rv;
 }
 
+/* Why a key file could not be opened. A disk that fails is not a key that is missing: whoever is
+ * told so might make another one. */
+static int open_error(int code)
+{
+    switch (code) {
+    case ELOOP:
+    case EACCES:
+        return ERR_KEY_PERMISSIONS;
+    case ENOENT:
+    case ENOTDIR:
+    case ENXIO: /* A socket. */
+        return ERR_KEY_MISSING;
+    default:
+        return err_from_errno(code);
+    }
+}
+
 static int read_key(const char *path, enum key_role role, bool elsewhere, struct bytes passphrase,
                     struct key **out, bool *sealed)
 {
@@ -219,7 +239,7 @@ static int read_key(const char *path, enum key_role role, bool elsewhere, struct
     int flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | (elsewhere ? 0 : O_NOFOLLOW);
     int fd = open(path, flags);
     if (fd < 0) {
-        return errno == ELOOP || errno == EACCES ? ERR_KEY_PERMISSIONS : ERR_KEY_MISSING;
+        return open_error(errno);
     }
     struct key *key = key_alloc();
     int rv = key == NULL ? ERR_NO_MEMORY : read_open(fd, role, elsewhere, passphrase, key, sealed);

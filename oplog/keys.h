@@ -47,7 +47,8 @@ int key_save_sealed(const char *dir, enum key_role role, const struct key *key,
  *
  *   ERR_KEY_MISSING       there is none, or it is not a whole key file of this role
  *   ERR_KEY_PERMISSIONS   a link, not ours, or others may read or write it
- *   ERR_WRONG_PASSPHRASE  it is sealed: ask for its passphrase */
+ *   ERR_WRONG_PASSPHRASE  it is sealed: ask for its passphrase
+ *   ERR_IO                the disk did not give it; ERR_NO_MEMORY */
 int key_load(const char *dir, enum key_role role, struct key **out) ERR_MUST_CHECK;
 
 /* The same with a passphrase, which one without a seal does not need. */

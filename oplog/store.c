@@ -396,8 +396,9 @@ int store_create(const char *dir, const struct mesh_id *mesh, uint64_t map_bytes
     if (rv != 0) {
         return rv;
     }
-    if (check_data_file(dir, &size) != ERR_NO_STORE) {
-        return ERR_EXISTS;
+    rv = check_data_file(dir, &size);
+    if (rv != ERR_NO_STORE) {
+        return rv == 0 || rv == ERR_CORRUPT ? ERR_EXISTS : rv;
     }
     struct store *store = store_new(dir, true);
     if (store == NULL) {

@@ -224,11 +224,26 @@ static void check_op(struct pass *pass, uint64_t n)
     pass->last = hash;
 }
 
+/* Begin to read. The one cursor that lookups need is opened at once: afterwards a lookup can fail
+ * for want of a row, but not for want of memory. */
+static int begin_pass(struct pass *pass)
+{
+    MDB_cursor *cursor;
+    int rv = txn_begin_read(pass->check->store, &pass->txn);
+    if (rv == 0) {
+        rv = db_cursor(pass->txn, DB_chains, &cursor);
+        if (rv != 0) {
+            txn_abort(pass->txn);
+        }
+    }
+    return rv;
+}
+
 static void check_chunk(void *ctx, size_t i)
 {
     struct check *check = ctx;
     struct pass pass = {.check = check};
-    int rv = txn_begin_read(check->store, &pass.txn);
+    int rv = begin_pass(&pass);
     if (rv != 0) {
         fail(check, rv);
         return;
