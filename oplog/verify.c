@@ -228,7 +228,7 @@ static void check_op(struct pass *pass, uint64_t n)
  * for want of a row, but not for want of memory. */
 static int begin_pass(struct pass *pass)
 {
-    MDB_cursor *cursor;
+    struct db_cursor *cursor;
     int rv = txn_begin_read(pass->check->store, &pass->txn);
     if (rv == 0) {
         rv = db_cursor(pass->txn, DB_chains, &cursor);
