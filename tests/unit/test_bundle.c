@@ -830,7 +830,7 @@ static void the_bar_fits_its_line(void **state)
     assert_text("the beginning", line,
                 "Importing  [----------------------------------------]    0 %  0 of 7 ops");
     progress_bar("Importing", 9, 7, 40, line, sizeof(line));
-    assert_text("never more than all", line, "Importing  [########]  100 %  7 of 7 ops");
+    assert_text("never more than all", line, "Importing  [#######]  100 %  7 of 7 ops");
     for (unsigned width = 1; width < 120; width++) {
         progress_bar("Importing", 999999, 1000000, width, line, sizeof(line));
         assert_in_range(strlen(line), 0, width - 1);
