@@ -110,6 +110,10 @@ static int check_export(struct call *call, const struct asked *asked)
         return call_fail(call, ERR_USAGE,
                          "Say where the root's key shall go: FILE, --code or --qr.");
     }
+    if (asked->file != NULL && strcmp(asked->file, "-") == 0) {
+        return call_fail(call, ERR_USAGE,
+                         "The file needs a name: it is read back, which a pipe cannot be.");
+    }
     if (asked->remove && asked->file == NULL) {
         return call_fail(call, ERR_USAGE,
                          "--remove needs a FILE: nobody but you can check what is on paper.");

@@ -37,7 +37,8 @@ static int fail_writer(struct call *call, int err)
 }
 
 /* Load the key before the store is opened for writing: whoever is asked for a passphrase may take
- * long, and others may write meanwhile. What is wrong with the store is told first. */
+ * long, and others may write meanwhile. What is wrong with the store is told before what is wrong
+ * with its key file. */
 int writer_open(struct call *call, struct writer *out)
 {
     struct txn *txn;

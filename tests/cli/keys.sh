@@ -101,6 +101,7 @@ refused 'an export with the wrong passphrase' 1 wrong_passphrase 'does not open'
     --passphrase-file "$work/wrong" root export "$work/stick2"
 refused 'an import over a key' 1 exists 'not replaced' \
     --passphrase-file "$work/right" root import "$work/stick"
+refused 'an export to standard output' 2 usage 'needs a name' root export -
 refused 'nowhere to export to' 2 usage 'FILE, --code or --qr' root export
 refused 'removal without a file' 2 usage '--remove needs a FILE' root export --code --remove
 check 'the root is still here after all that' test -e "$MESHLOG_STORE/root.key"
@@ -161,6 +162,7 @@ run --passphrase-file "$work/right" root export --qr
 check 'root export --qr' ended 0
 check 'the picture has its lines' same "$(grep -c '█' "$work/out")" 21
 check 'each of them is whole' same "$(grep '█' "$work/out" | LC_ALL=C.UTF-8 grep -cE '^.{41}$')" 21
+check 'it has corners, dark on light' same "$(grep -c '^████ ▄▄▄▄▄ █.*█ ▄▄▄▄▄ ████$' "$work/out")" 1
 check 'no colours without a terminal' bash -c "! grep -q $'\\033' '$work/out'"
 run --json --passphrase-file "$work/right" root export --qr
 check 'the picture in JSON' has_fields code qr

@@ -316,6 +316,33 @@ static void an_arena_copies_and_formats(void **state)
 
 /* Texts. */
 
+/* Secrets leave nothing behind, whichever chunk they were in. */
+static void what_is_wiped_is_gone(void **state)
+{
+    (void)state;
+    struct arena arena;
+    struct buf buf;
+    const char *old[40];
+    arena_init(&arena, 1 << 20);
+    for (size_t i = 0; i < COUNT(old); i++) {
+        old[i] = (const char *)arena_copy(&arena, bytes_of_text("a secret")).data;
+        assert_non_null(arena_alloc(&arena, 1000));
+    }
+    arena_wipe(&arena);
+    for (size_t i = 0; i < COUNT(old); i++) {
+        assert_memory_equal(old[i], "\0\0\0\0\0\0\0\0", 8);
+    }
+    arena_free(&arena);
+    arena_wipe(&arena);
+    buf_init(&buf, 100);
+    buf_wipe(&buf);
+    buf_put_text(&buf, "a secret");
+    buf_clear(&buf);
+    buf_wipe(&buf);
+    assert_memory_equal(buf.data, "\0\0\0\0\0\0\0\0", 8);
+    buf_free(&buf);
+}
+
 static void hex_goes_both_ways(void **state)
 {
     (void)state;
@@ -659,6 +686,7 @@ int main(void)
         cmocka_unit_test(an_arena_stops_at_its_max),
         cmocka_unit_test(an_arena_remembers_that_it_ran_over),
         cmocka_unit_test(an_arena_copies_and_formats),
+        cmocka_unit_test(what_is_wiped_is_gone),
         cmocka_unit_test(hex_goes_both_ways),
         cmocka_unit_test(base58_goes_both_ways),
         cmocka_unit_test(base58_refuses_every_foreign_letter),

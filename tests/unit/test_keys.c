@@ -17,6 +17,17 @@
 #define FILE_LEN 100
 #define CHECK_LEN 16
 
+/* link, as on a memory stick that knows none. */
+static int link_errno;
+int __real_link(const char *from, const char *to);
+int __wrap_link(const char *from, const char *to);
+
+int __wrap_link(const char *from, const char *to)
+{
+    errno = link_errno;
+    return link_errno != 0 ? -1 : __real_link(from, to);
+}
+
 static struct key *fresh_key(void)
 {
     struct key *key;
@@ -491,6 +502,34 @@ static void the_root_elsewhere(void **state)
     key_free(root);
 }
 
+static void a_stick_without_links(void **state)
+{
+    (void)state;
+    const char *dir = support_dir();
+    const char *path = support_path(dir, "backup");
+    struct key *root = fresh_key();
+    struct key_seal seal = cheap("pass");
+    bool sealed;
+    static const int refusals[] = {EPERM, EOPNOTSUPP};
+    for (size_t i = 0; i < COUNT_OF(refusals); i++) {
+        link_errno = refusals[i];
+        int first = key_export(path, root, &seal);
+        int again = key_export(path, root, &seal);
+        link_errno = 0;
+        assert_err("written", first, 0);
+        assert_err("not replaced", again, ERR_EXISTS);
+        assert_err("read", import_with(path, "pass", &sealed), 0);
+        assert_int_equal(access(support_path(dir, "backup.meshlog-new"), F_OK), -1);
+        assert_int_equal(unlink(path), 0);
+    }
+    link_errno = EIO;
+    int failed = key_export(path, root, &seal);
+    link_errno = 0;
+    assert_err("a stick that fails", failed, ERR_IO);
+    assert_int_equal(access(path, F_OK), -1);
+    key_free(root);
+}
+
 static bool contains(struct bytes in, struct bytes what)
 {
     return memmem(in.data, in.len, what.data, what.len) != NULL;
@@ -557,6 +596,7 @@ int main(void)
         cmocka_unit_test_teardown(every_bit_changed_on_purpose, support_teardown),
         cmocka_unit_test_teardown(parameters_at_their_limits, support_teardown),
         cmocka_unit_test_teardown(the_root_elsewhere, support_teardown),
+        cmocka_unit_test_teardown(a_stick_without_links, support_teardown),
     };
     support_init();
     return cmocka_run_group_tests(tests, NULL, NULL);
