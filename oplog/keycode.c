@@ -10,6 +10,8 @@
 #define GROUP_LEN (GROUP_DATA + 1u)
 
 _Static_assert(KEY_CODE_GROUPS *GROUP_DATA * 5u == BODY_LEN * 8u, "the body fills the groups");
+_Static_assert(KEY_CODE_LETTERS == KEY_CODE_GROUPS * GROUP_LEN, "letters in all groups");
+_Static_assert(KEY_CODE_TEXT == KEY_CODE_LETTERS + KEY_CODE_GROUPS, "dashes and a final zero");
 
 static const char alphabet[] = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
 static const char domain[] = "meshlog root code";
@@ -168,7 +170,7 @@ static int read_body(const uint8_t body[BODY_LEN], uint8_t seed[32], struct key_
 
 int key_code_decode(struct bytes text, uint8_t seed[32], struct key_code_why *why)
 {
-    uint8_t letters[KEY_CODE_LETTERS];
+    uint8_t letters[KEY_CODE_LETTERS] = {0};
     uint8_t body[BODY_LEN] = {0};
     *why = (struct key_code_why){.letters = read_letters(text, letters, KEY_CODE_LETTERS)};
     int rv = why->letters == KEY_CODE_LETTERS ? read_groups(letters, body, why)

@@ -7,8 +7,8 @@
 #include "base/bytes.h"
 
 #define KEY_CODE_GROUPS 14u
-#define KEY_CODE_LETTERS (KEY_CODE_GROUPS * 5u)
-#define KEY_CODE_TEXT (KEY_CODE_LETTERS + KEY_CODE_GROUPS) /* With dashes and a final zero. */
+#define KEY_CODE_LETTERS 70u
+#define KEY_CODE_TEXT 84u /* With dashes and a final zero. */
 
 /* Why a code was refused. */
 enum key_code_fault {
