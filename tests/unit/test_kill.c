@@ -24,6 +24,7 @@
 #include <unistd.h>
 
 #include "oplog/verify.h"
+#include "tests/unit/support_program.h"
 
 #define CYCLES 200u
 #define CYCLES_PER_STORE 20u /* So that verifying stays short. */
@@ -283,22 +284,6 @@ static void nothing_printed_is_lost(void **state)
 
 /* The fixture --------------------------------------------------------------------------- */
 
-/* $MESHLOG, or the program beside the folder of this one. */
-static void find_program(struct fixture *f)
-{
-    const char *named = getenv("MESHLOG");
-    if (named != NULL) {
-        (void)snprintf(f->program, sizeof(f->program), "%s", named);
-        return;
-    }
-    char self[PATH_MAX - 32];
-    ssize_t len = readlink("/proc/self/exe", self, sizeof(self) - 1);
-    assert_true(len > 0);
-    self[len] = 0;
-    *strrchr(self, '/') = 0;
-    (void)snprintf(f->program, sizeof(f->program), "%s/../meshlog", self);
-}
-
 static int set_up(void **state)
 {
     struct fixture *f = calloc(1, sizeof(*f));
@@ -310,7 +295,7 @@ static int set_up(void **state)
     signal(SIGPIPE, SIG_IGN);
     (void)snprintf(f->dir, sizeof(f->dir), "%s/meshlog-kill-XXXXXX",
                    temporary != NULL ? temporary : "/tmp");
-    find_program(f);
+    (void)snprintf(f->program, sizeof(f->program), "%s", program_path());
     *state = f;
     if (mkdtemp(f->dir) == NULL) {
         free(f);

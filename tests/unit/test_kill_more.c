@@ -1,0 +1,318 @@
+/* test_kill_more.c - kill -9 while import, backup and their like run.
+ *
+ * Each row of the table is one command. A cycle prepares its folder, starts the command, kills it
+ * at a moment drawn from somewhat more than the time that it takes undisturbed, and looks at what
+ * it left: stores are whole, what was there before is there, what was acknowledged is there. Now
+ * and then the command is run again to its end, with whatever the kills have left lying about. */
+#include "tests/unit/support.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/text.h"
+#include "oplog/verify.h"
+#include "tests/unit/support_program.h"
+
+#define KILLS 52u       /* For each command. */
+#define AGAIN_EVERY 13u /* Kills between two runs to the end. */
+#define OPS_BEFORE 200u
+#define OPS_AFTER 20000u
+
+struct fixture {
+    const char *dir;
+    const char *source; /* A store that has everything, */
+    const char *bundle; /* which is in this bundle, too. */
+    const char *young;  /* A store of another node that has only the first ops. */
+    const char *place;  /* What the command works on. */
+    struct op_hash whole;
+    struct op_hash before;
+    uint64_t ops;
+    struct rng rng;
+};
+
+/* Files --------------------------------------------------------------------------------- */
+
+static void copy_file(const char *from, const char *to)
+{
+    static uint8_t part[65536];
+    int in = open(from, O_RDONLY | O_CLOEXEC);
+    int out = open(to, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    ssize_t got;
+    assert_true(in >= 0 && out >= 0);
+    while ((got = read(in, part, sizeof(part))) > 0) {
+        assert_int_equal(write(out, part, (size_t)got), got);
+    }
+    assert_int_equal(got, 0);
+    close(in);
+    close(out);
+}
+
+/* Remove a folder and the files in it. What is not there does not matter. */
+static void remove_folder(const char *path)
+{
+    DIR *dir = opendir(path);
+    struct dirent *entry;
+    while (dir != NULL && (entry = readdir(dir)) != NULL) {
+        if (entry->d_name[0] != '.') {
+            assert_int_equal(unlink(support_path(path, entry->d_name)), 0);
+        }
+    }
+    if (dir != NULL) {
+        closedir(dir);
+        assert_int_equal(rmdir(path), 0);
+    }
+}
+
+/* How many entries of the folder have this in their names? */
+static unsigned count_named(const char *path, const char *part)
+{
+    DIR *dir = opendir(path);
+    struct dirent *entry;
+    unsigned count = 0;
+    assert_non_null(dir);
+    while ((entry = readdir(dir)) != NULL) {
+        count += strstr(entry->d_name, part) != NULL;
+    }
+    closedir(dir);
+    return count;
+}
+
+static bool is_empty_file(const char *path)
+{
+    struct stat st;
+    return stat(path, &st) != 0 || st.st_size == 0;
+}
+
+/* Stores -------------------------------------------------------------------------------- */
+
+/* It opens, is whole if that is asked for, and has at least so many ops; what its frontier is. */
+static struct op_hash look_at(const char *dir, bool whole, uint64_t least, uint64_t *ops)
+{
+    struct store *store;
+    struct op_hash hash;
+    assert_ok(store_open(dir, STORE_WRITE, &store));
+    if (whole) {
+        assert_clean(store);
+    }
+    struct txn *txn = begin_read(store);
+    assert_ok(frontier_hash(txn, &hash, ops));
+    txn_abort(txn);
+    store_close(store);
+    assert_true(*ops >= least);
+    return hash;
+}
+
+static struct op_hash check_store(const char *dir, uint64_t least, uint64_t *ops)
+{
+    return look_at(dir, true, least, ops);
+}
+
+static void assert_frontier(const char *why, const char *dir, bool whole,
+                            const struct op_hash *want)
+{
+    uint64_t ops;
+    struct op_hash hash = look_at(dir, whole, 0, &ops);
+    if (!op_hash_equal(&hash, want)) {
+        fail_msg("%s: another frontier", why);
+    }
+}
+
+static void as_it_is(struct fixture *f)
+{
+    (void)f;
+}
+
+/* import -------------------------------------------------------------------------------- */
+
+static void prepare_import(struct fixture *f)
+{
+    remove_folder(f->place);
+    assert_int_equal(mkdir(f->place, 0700), 0);
+    copy_file(support_path(f->young, "data.mdb"), support_path(f->place, "data.mdb"));
+    copy_file(support_path(f->young, "node.key"), support_path(f->place, "node.key"));
+}
+
+static void check_import(struct fixture *f, bool acknowledged, bool *midway)
+{
+    uint64_t ops;
+    struct op_hash hash = check_store(f->place, OPS_BEFORE, &ops);
+    assert_true(ops <= f->ops);
+    if (ops == OPS_BEFORE + 1) {
+        assert_true(op_hash_equal(&hash, &f->before));
+    }
+    if (acknowledged || ops == f->ops) {
+        assert_count("ops", ops, f->ops);
+        assert_true(op_hash_equal(&hash, &f->whole));
+    }
+    *midway = ops > OPS_BEFORE + 1 && ops < f->ops;
+}
+
+static void finish_import(struct fixture *f)
+{
+    assert_frontier("imported again", f->place, true, &f->whole);
+}
+
+/* backup -------------------------------------------------------------------------------- */
+
+static void prepare_backup(struct fixture *f)
+{
+    remove_folder(f->place);
+}
+
+/* There whole or not at all, and the store is as it was. */
+static void check_backup(struct fixture *f, bool acknowledged, bool *midway)
+{
+    static unsigned left_before;
+    bool there = access(f->place, F_OK) == 0;
+    unsigned left = count_named(f->dir, "place.new-");
+    assert_true(there || !acknowledged);
+    if (there) {
+        assert_int_equal(count_named(f->place, "data.mdb"), 1);
+        assert_int_equal(count_named(f->place, "key"), 0);
+        assert_frontier("the backup", f->place, true, &f->whole);
+    }
+    assert_frontier("the store", f->source, false, &f->whole);
+    *midway = left > left_before;
+    left_before = left;
+}
+
+static void finish_backup(struct fixture *f)
+{
+    assert_frontier("the store", f->source, true, &f->whole);
+    assert_frontier("the backup", f->place, true, &f->whole);
+}
+
+/* The table ----------------------------------------------------------------------------- */
+
+static const struct row_of_table {
+    const char *command;
+    const char *on;    /* Store that it is run on: "source" or "place". */
+    const char *words; /* Its argument: "bundle", "place" or none. */
+    void (*prepare)(struct fixture *f);
+    /* After a kill, or an end before it. Acknowledged: it had said that it was done. */
+    void (*check)(struct fixture *f, bool acknowledged, bool *midway);
+    void (*again)(struct fixture *f);  /* Before it is run to its end. */
+    void (*finish)(struct fixture *f); /* After a run to its end. */
+} table[] = {
+    {"import", "place", "bundle", prepare_import, check_import, as_it_is, finish_import},
+    {"backup", "source", "place", prepare_backup, check_backup, prepare_backup, finish_backup},
+};
+
+static const char *named(const struct fixture *f, const char *name)
+{
+    if (name == NULL) {
+        return NULL;
+    }
+    return strcmp(name, "source") == 0   ? f->source
+           : strcmp(name, "bundle") == 0 ? f->bundle
+                                         : f->place;
+}
+
+static void kill_again_and_again(struct fixture *f, const struct row_of_table *row)
+{
+    const char *words[] = {
+        "meshlog", "--store", named(f, row->on), row->command, named(f, row->words), NULL};
+    const char *said = support_path(f->dir, "said");
+    unsigned killed = 0;
+    unsigned midway = 0;
+    row->prepare(f);
+    uint64_t takes = program_run(words, NULL, said);
+    row->finish(f);
+    for (unsigned cycle = 0; killed < KILLS; cycle++) {
+        assert_true(cycle < 10 * KILLS);
+        row->prepare(f);
+        pid_t pid = program_start(words, NULL, said);
+        usleep(rng_below(&f->rng, (uint32_t)takes));
+        assert_int_equal(kill(pid, SIGKILL), 0);
+        int code = program_wait(pid);
+        assert_true(code == -SIGKILL || code == 0);
+        bool between;
+        row->check(f, !is_empty_file(said), &between);
+        midway += between;
+        killed += code != 0;
+        if (code != 0 && killed % AGAIN_EVERY == 0) {
+            row->again(f);
+            (void)program_run(words, NULL, said);
+            row->finish(f);
+        }
+    }
+    print_message("%s: %u kills, %u of them midway\n", row->command, killed, midway);
+    assert_true(midway > 0); /* Else the test has shown nothing. */
+}
+
+static void import_is_killed(void **state)
+{
+    kill_again_and_again(*state, &table[0]);
+}
+
+static void backup_is_killed(void **state)
+{
+    kill_again_and_again(*state, &table[1]);
+}
+
+/* The fixture --------------------------------------------------------------------------- */
+
+static void append_many(const struct fixture *f, unsigned count)
+{
+    const char *lines = support_path(f->dir, "lines");
+    FILE *file = fopen(lines, "w");
+    assert_non_null(file);
+    for (unsigned i = 0; i < count; i++) {
+        (void)fprintf(file, "{\"kind\":\"CreateClaim\",\"payload\":{\"text\":\"claim %u\"}}\n", i);
+    }
+    assert_int_equal(fclose(file), 0);
+    const char *words[] = {"meshlog", "--store", f->source, "append", "--batch", NULL};
+    (void)program_run(words, lines, NULL);
+}
+
+static void export_to(const struct fixture *f, const char *file)
+{
+    const char *words[] = {"meshlog", "--store", f->source, "export", file, NULL};
+    (void)program_run(words, NULL, NULL);
+}
+
+static int setup(void **state)
+{
+    static struct fixture f;
+    f = (struct fixture){.dir = support_dir(), .rng = rng_from(20261118)};
+    f.source = support_path(f.dir, "source");
+    f.bundle = support_path(f.dir, "bundle");
+    f.young = support_path(f.dir, "young");
+    f.place = support_path(f.dir, "place");
+    const char *found[] = {"meshlog", "--store", f.source, "init", NULL};
+    (void)program_run(found, NULL, NULL);
+    append_many(&f, OPS_BEFORE);
+    const char *first = support_path(f.dir, "first");
+    export_to(&f, first);
+    struct store *store;
+    char mesh[LIMIT_DID];
+    assert_ok(store_open(f.source, STORE_READ, &store));
+    did_encode(store_mesh(store)->b, mesh);
+    store_close(store);
+    const char *join[] = {"meshlog", "--store", f.young, "init", "--mesh", mesh, NULL};
+    (void)program_run(join, NULL, NULL);
+    const char *take[] = {"meshlog", "--store", f.young, "import", first, NULL};
+    (void)program_run(take, NULL, NULL);
+    append_many(&f, OPS_AFTER);
+    export_to(&f, f.bundle);
+    f.before = check_store(f.young, OPS_BEFORE + 1, &f.ops);
+    f.whole = check_store(f.source, OPS_BEFORE + OPS_AFTER + 1, &f.ops);
+    *state = &f;
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(import_is_killed),
+        cmocka_unit_test(backup_is_killed),
+    };
+    support_init();
+    return cmocka_run_group_tests(tests, setup, support_teardown);
+}
