@@ -88,7 +88,7 @@ static void make_corpus(void)
     struct test_author *a = corpus.author;
     make_run(&corpus.self, NULL, "g---g---g", corpus.own, COUNT_OF(corpus.own));
     make_run(&a[2], NULL, "g", corpus.line, COUNT_OF(corpus.line));
-    make_run(&a[3], NULL, "g----g----g----g----g----g----g", corpus.newcomer,
+    make_run(&a[3], NULL, "g---g----g----g----g----g----g", corpus.newcomer,
              COUNT_OF(corpus.newcomer));
     make_run(&a[4], NULL, "g", corpus.trunk, 2);
     make_run(&a[4], corpus.trunk[1], "g", corpus.left, 2);
