@@ -18,8 +18,8 @@ clean_up() {
         kill -9 "${pids[@]}" 2>/dev/null
         wait 2>/dev/null
     fi
-    chmod -R u+rwX "$work" 2>/dev/null
-    rm -rf -- "$work"
+    chmod -R u+rwX "$work" "${other_home:-$work}" 2>/dev/null
+    rm -rf -- "$work" "${other_home:-$work}"
 }
 trap clean_up EXIT
 
@@ -109,4 +109,30 @@ claims() {
     for ((i = 1; i <= $1; i++)); do
         printf '{"kind":"CreateClaim","payload":{"text":"claim %d"},"ref":%d}\n' "$i" "$i"
     done
+}
+
+# become_other: from now on there is as_other COMMAND…, which runs as somebody who is not root,
+# and $other_home, a folder of theirs. False where there is nobody else to be.
+become_other() {
+    if [ "$(id -u)" -ne 0 ]; then
+        as_other() { "$@"; }
+        other_home=$work
+    elif command -v setpriv >/dev/null; then
+        # A coverage build would complain that it may not write its counts; there it may.
+        as_other() { GCOV_PREFIX=$other_home setpriv --reuid=65534 --regid=65534 --clear-groups "$@"; }
+        other_home=$(mktemp -d /tmp/meshlog-other.XXXXXX)
+        cp "$MESHLOG" "$other_home/program"
+        chmod 755 "$other_home" "$other_home/program"
+        chown 65534:65534 "$other_home"
+        MESHLOG=$other_home/program
+    fi
+    declare -F as_other >/dev/null && as_other "$MESHLOG" version >/dev/null 2>&1
+}
+
+# run_other ARGUMENT…: as run, but as somebody else.
+run_other() {
+    as_other "$MESHLOG" "$@" >"$work/out" 2>"$work/err"
+    code=$?
+    out=$(cat "$work/out")
+    err=$(cat "$work/err")
 }

@@ -85,20 +85,14 @@ code=$? out=$(cat "$work/out") err=$(cat "$work/err")
 check 'full disk: exit 1' ended 1
 check 'full disk: says so' json_failure disk_full
 check 'full disk: leaves nothing' same "$(find "$work" -maxdepth 1 -name 'x*')" ''
-if [ "$(id -u)" -ne 0 ]; then
-    as_other=()
-elif command -v setpriv >/dev/null; then
-    as_other=(setpriv --reuid 65534 --regid 65534 --clear-groups)
-    chmod 755 "$work" && cp -r "$work/backup" "$work/theirs" && chown -R 65534:65534 "$work/theirs"
-fi
-if [ -n "${as_other+set}" ] && [ -e "$work/theirs" ] && "${as_other[@]}" test -x "$MESHLOG"; then
-    mkdir "$work/locked" && chmod 555 "$work/locked"
-    "${as_other[@]}" "$MESHLOG" --json --store "$work/theirs" backup "$work/locked/x" \
-        >"$work/out" 2>"$work/err"
-    code=$? out=$(cat "$work/out") err=$(cat "$work/err")
+if become_other; then
+    locked=$other_home/locked
+    as_other mkdir "$locked" && as_other chmod 500 "$locked"
+    run_other --store "$other_home/mine" init
+    run_other --json --store "$other_home/mine" backup "$locked/x"
     check 'read-only folder: exit 1' ended 1
     check 'read-only folder: says so' json_failure read_only
-    check 'read-only folder: names it' printed "$work/locked/x"
+    check 'read-only folder: names it' printed "$locked/x"
 else
     skip_test 'nobody else to be'
 fi
