@@ -50,8 +50,8 @@ static bool is_output(int fd, int output)
 {
     struct stat a;
     struct stat b;
-    return fstat(fd, &a) == 0 && fstat(output, &b) == 0 && a.st_dev == b.st_dev &&
-           a.st_ino == b.st_ino && a.st_rdev == b.st_rdev;
+    return fstat(fd, &a) == 0 && fstat(output, &b) == 0 && !S_ISCHR(a.st_mode) &&
+           a.st_dev == b.st_dev && a.st_ino == b.st_ino;
 }
 
 /* Find where the bundle goes. Where it goes to the standard output, responses no longer do. */
@@ -65,8 +65,8 @@ static int open_output(struct writing *w)
         w->name = "The standard output";
     } else {
         int rv = newfile_open(&w->file, w->name);
-        if (rv != 0) {
-            return fail_file(w, rv, errno);
+        if (rv != 0) { /* A fifo waits for its reader, unless a signal comes. */
+            return fail_file(w, errno == EINTR ? ERR_STOPPED : rv, errno);
         }
         w->fd = w->file.fd;
         if (sink->watch >= 0 && is_output(w->fd, sink->watch)) {

@@ -114,8 +114,14 @@ static int find_offered(struct txn *txn, uint32_t ix, const struct segment_op *o
     if (is_lookalike(out, &hash, offered)) {
         return ERR_UNKNOWN_ID;
     }
+    /* Where the order gives the row to the op that is in it, that one must not be lost as well. */
+    struct place owner;
+    rv = order_get(txn, &out->op.id, &hash, &owner);
+    if (rv == 0 && owner.n == place.n) {
+        return ERR_CORRUPT;
+    }
     *damaged = true;
-    return 0;
+    return rv == ERR_UNKNOWN_ID || rv == ERR_CORRUPT ? 0 : rv;
 }
 
 /* An op has those before it, so the ops that are here begin the segment. */
@@ -348,7 +354,6 @@ static int repair(struct txn *txn, const struct segment *segment, uint32_t ix,
         .signature_checked = op_verify(&offered->op, &segment->author, store_mesh(txn->store)) == 0,
         .op = offered->op};
     int rv = log_replace(txn, &row, offered->op.raw, offered->payload_state);
-    txn->next_n_known = false; /* The row may have been missing. */
     return rv != 0 ? rv : standing_review(txn, n);
 }
 
@@ -469,7 +474,10 @@ int chain_accept(struct txn *txn, struct segment *segment, uint64_t now_ms,
             return ERR_LIMIT; /* Nobody parks before being admitted. */
         }
     }
-    if (take > 0 && !fit.author_known) {
+    if (take > 0) { /* First, so that no new op gets the number of one whose row is missing. */
+        rv = improve(txn, segment, &fit, &out->repaired);
+    }
+    if (rv == 0 && take > 0 && !fit.author_known) {
         rv = author_add(txn, &segment->author, &fit.author);
     }
     const struct segment_op *ops = segment->ops + fit.duplicate;
@@ -485,8 +493,8 @@ int chain_accept(struct txn *txn, struct segment *segment, uint64_t now_ms,
             rv = 0; /* The tail is held back, the rest is taken. */
         }
     }
-    /* Last, for a segment that is held back whole changes nothing. */
-    return rv != 0 ? rv : improve(txn, segment, &fit, &out->repaired);
+    /* Only now, for a segment that is held back whole changes nothing. */
+    return rv != 0 || take > 0 ? rv : improve(txn, segment, &fit, &out->repaired);
 }
 
 int chain_parked_next(struct txn *txn, struct parked_key *key, struct bytes *wire)

@@ -126,9 +126,28 @@ static uint8_t row_flags(enum payload_state state, bool signature_checked)
     return (uint8_t)((unsigned)state | (signature_checked ? FLAG_SIGNATURE : 0));
 }
 
+/* Have rows been lost at the end? The order still knows their numbers, which must not be given
+ * away: they can be repaired. Looked at once, before the first op of a transaction. */
+static int check_end(struct txn *txn)
+{
+    uint64_t count;
+    uint64_t ordered;
+    if (txn->next_n_known) {
+        return 0;
+    }
+    int rv = log_count(txn, &count);
+    if (rv == 0) {
+        rv = db_count(txn, DB_order, &ordered);
+    }
+    return rv == 0 && ordered > count ? ERR_CORRUPT : rv;
+}
+
 int log_append(struct txn *txn, struct row *row)
 {
-    int rv = log_count(txn, &row->n);
+    int rv = check_end(txn);
+    if (rv == 0) {
+        rv = log_count(txn, &row->n);
+    }
     if (rv != 0) {
         return rv;
     }

@@ -45,7 +45,7 @@ int log_count(struct txn *txn, uint64_t *out) ERR_MUST_CHECK;
 int log_row(struct txn *txn, uint64_t n, struct row *out) ERR_MUST_CHECK;
 
 /* Add an op at the end of the log; its arrival number is put into row->n. Its author's run is
- * made by runs.h, its place in the order by standing.h. */
+ * made by runs.h, its place in the order by standing.h. ERR_CORRUPT while rows are missing. */
 int log_append(struct txn *txn, struct row *row) ERR_MUST_CHECK;
 
 /* Replace the bytes of an op that is here by others with the same header and signature. */

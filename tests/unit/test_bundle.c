@@ -193,6 +193,43 @@ static void own_ops_come_back(void **state)
     assert_count("here already", result.duplicate, 2);
 }
 
+/* Many segments are on their way at a time; each is still known by its author. */
+static void own_ops_among_many(void **state)
+{
+    (void)state;
+    enum { EACH = 5000 };
+    struct test_author authors[2] = {author_of(1), author_of(2)};
+    struct store *store = store_new_for_test();
+    struct bundle_head head = {.mesh = test_mesh, .ops = 2 * EACH};
+    struct bundle_writer writer;
+    struct bundle_reader reader;
+    struct import_result result;
+    struct txn *txn = begin_write(store);
+    assert_ok(meta_put(txn, "node", bytes_of(authors[0].key.b, sizeof(authors[0].key.b))));
+    assert_ok(txn_commit(txn));
+    int fd = memfd_create("bundle", MFD_CLOEXEC);
+    assert_true(fd >= 0);
+    bundle_begin(&writer, fd, &head, NULL);
+    for (int i = 0; i < 2; i++) {
+        const struct made *op = make_first(&authors[i], NOW_MS - EACH);
+        for (int n = 0; n < EACH; n++) {
+            bundle_put(&writer, segment_of_one(&authors[i], op));
+            op = make_next(&authors[i], op, NULL);
+        }
+        assert_ok(bundle_flush(&writer));
+    }
+    bundle_end(&writer);
+    assert_ok(bundle_flush(&writer));
+    bundle_writer_free(&writer);
+    assert_int_equal(lseek(fd, 0, SEEK_SET), 0);
+    assert_ok(bundle_open(&reader, fd, NULL));
+    assert_ok(import_bundle(store, &reader, NOW_MS, &result));
+    bundle_reader_free(&reader);
+    close(fd);
+    assert_count("appended", result.appended, 2 * EACH);
+    assert_count("own", result.own, EACH);
+}
+
 /* Faults ---------------------------------------------------------------------------------- */
 
 /* After a fault in a part the segments before it are here, and nothing else. */
@@ -351,6 +388,45 @@ static void nothing_after_a_refusal_is_taken(void **state)
     }
 }
 
+/* A refused segment, and a fault of the file that the reader meets before the refusal is known. */
+static void the_first_fault_counts(void **state)
+{
+    (void)state;
+    struct fixture f = make_fixture();
+    struct store *store = store_new_for_test();
+    struct import_result result;
+    struct bytes segments[3] = {f.segment[0], segment_of(&f.a, f.op + 4, 2), f.segment[1]};
+    struct made_bundle bundle = bundle_of(segments, 3);
+    assert_err("cut later", import_bytes(store, bytes_of(bundle.all.data, bundle.at[4]), &result),
+               ERR_BAD_SIGNATURE);
+    assert_int_equal(result.source, IMPORT_SEGMENT);
+    assert_count("where", result.fault, bundle.at[2]);
+    assert_count("refused", result.refused, 2);
+    assert_count("kept", ops_in(store), 2);
+}
+
+/* A frame may have as many bytes as a segment may; one more is not even read. */
+static void the_longest_frame(void **state)
+{
+    (void)state;
+    struct store *store = store_new_for_test();
+    struct import_result result;
+    uint8_t *junk = support_alloc(LIMIT_SEGMENT_BYTES);
+    for (size_t len = LIMIT_SEGMENT_BYTES - 1; len <= LIMIT_SEGMENT_BYTES + 1; len++) {
+        struct made_bundle empty = bundle_of(NULL, 0);
+        uint8_t *cut = support_alloc(BUNDLE_HEAD + 4);
+        memcpy(cut, empty.all.data, BUNDLE_HEAD);
+        be_put(cut + BUNDLE_HEAD, 4, len);
+        assert_err("announced", import_bytes(store, bytes_of(cut, BUNDLE_HEAD + 4), &result),
+                   len > LIMIT_SEGMENT_BYTES ? ERR_TOO_LARGE : ERR_TRUNCATED);
+    }
+    junk[33] = 1; /* One op, of no bytes. */
+    struct bytes longest = bytes_of(junk, LIMIT_SEGMENT_BYTES);
+    assert_err("whole", import_bytes(store, bundle_of(&longest, 1).all, &result), ERR_TRUNCATED);
+    assert_int_equal(result.source, IMPORT_SEGMENT);
+    assert_count("refused", result.refused, 1);
+}
+
 static void another_mesh_changes_nothing(void **state)
 {
     (void)state;
@@ -360,6 +436,24 @@ static void another_mesh_changes_nothing(void **state)
     struct bytes bundle = bundle_made(&other_mesh, OPS, f.segment, SEGMENTS).all;
     assert_err("other mesh", import_bytes(store, bundle, &result), ERR_WRONG_MESH);
     assert_count("nothing", counted(&result) + ops_in(store), 0);
+}
+
+/* A store with one author's ops in full segments, and what follows. */
+static const struct made *fill_long(struct store *store, const struct test_author *author,
+                                    uint32_t segments)
+{
+    const struct made *run[LIMIT_SEGMENT_OPS];
+    char sign[LIMIT_SEGMENT_OPS + 1];
+    memset(sign, '-', LIMIT_SEGMENT_OPS - 1);
+    sign[LIMIT_SEGMENT_OPS - 1] = 'g';
+    sign[LIMIT_SEGMENT_OPS] = 0;
+    const struct made *last = NULL;
+    for (uint32_t i = 0; i < segments; i++) {
+        make_run(author, last, sign, run, LIMIT_SEGMENT_OPS);
+        assert_ok(offer_ops(store, author, run, LIMIT_SEGMENT_OPS));
+        last = run[LIMIT_SEGMENT_OPS - 1];
+    }
+    return last;
 }
 
 /* Pipes ------------------------------------------------------------------------------------ */
@@ -434,9 +528,9 @@ static void *read_in_steps(void *ctx)
 static void into_a_slow_pipe(void **state)
 {
     (void)state;
-    struct fixture f = make_fixture();
+    struct test_author a = author_of(1);
     struct store *store = store_new_for_test();
-    fill(store, &f, SEGMENTS);
+    (void)fill_long(store, &a, 8);
     struct bytes want = export_bytes(store, NULL);
     for (int i = 0; i < 2; i++) {
         struct collector collector;
@@ -468,24 +562,6 @@ static void into_a_slow_pipe(void **state)
 }
 
 /* Long logs -------------------------------------------------------------------------------- */
-
-/* A store with one author's ops in full segments, and what follows. */
-static const struct made *fill_long(struct store *store, const struct test_author *author,
-                                    uint32_t segments)
-{
-    const struct made *run[LIMIT_SEGMENT_OPS];
-    char sign[LIMIT_SEGMENT_OPS + 1];
-    memset(sign, '-', LIMIT_SEGMENT_OPS - 1);
-    sign[LIMIT_SEGMENT_OPS - 1] = 'g';
-    sign[LIMIT_SEGMENT_OPS] = 0;
-    const struct made *last = NULL;
-    for (uint32_t i = 0; i < segments; i++) {
-        make_run(author, last, sign, run, LIMIT_SEGMENT_OPS);
-        assert_ok(offer_ops(store, author, run, LIMIT_SEGMENT_OPS));
-        last = run[LIMIT_SEGMENT_OPS - 1];
-    }
-    return last;
-}
 
 struct growth {
     struct store *store;
@@ -736,7 +812,7 @@ static void many_damaged_ops_and_new_ones(void **state)
     fill(whole, &f, SEGMENTS);
     fill(store, &f, SEGMENTS - 1);
     for (uint32_t n = 0; n < 10; n++) {
-        do_harm(store, &f, n, n % 2 == 0 ? HARM_GONE : HARM_HEADER);
+        do_harm(store, &f, n, n % 2 == 1 ? HARM_GONE : HARM_HEADER);
     }
     assert_ok(import_bytes(store, export_bytes(whole, NULL), &result));
     assert_count("repaired", result.repaired, 10);
@@ -744,6 +820,35 @@ static void many_damaged_ops_and_new_ones(void **state)
     assert_count("new", result.appended, 3);
     assert_clean(store);
     assert_same_stores(whole, store, "repaired and completed");
+}
+
+/* The number of an op whose row is lost at the end of the log is given to no other. */
+static void a_lost_end_is_not_written_over(void **state)
+{
+    (void)state;
+    struct fixture f = make_fixture();
+    struct test_author c = author_of(3);
+    struct store *store = store_new_for_test();
+    struct import_result result;
+    fill(store, &f, SEGMENTS);
+    struct bytes bundle = export_bytes(store, NULL);
+    do_harm(store, &f, OPS - 1, HARM_GONE);
+    do_harm(store, &f, OPS - 2, HARM_GONE);
+    assert_err("a stranger", offer_op(store, &c, make_first(&c, NOW_MS)), ERR_CORRUPT);
+    assert_err("the author", offer_op(store, &f.a, make_next(&f.a, f.op[OPS - 1], NULL)),
+               ERR_CORRUPT);
+    assert_ok(import_bytes(store, bundle, &result));
+    assert_count("repaired", result.repaired, 2);
+    assert_ok(offer_op(store, &c, make_first(&c, NOW_MS)));
+    assert_clean(store);
+
+    /* Where it was given away all the same, the newer op is not lost as well. */
+    struct txn *txn = begin_write(store);
+    struct place place = {.n = OPS};
+    assert_ok(order_put(txn, &f.op[3]->id, &f.op[3]->hash, &place));
+    assert_ok(txn_commit(txn));
+    assert_err("two ops for one row", import_bytes(store, bundle, &result), ERR_CORRUPT);
+    assert_text("the newer op", verdict_of(store, make_first(&c, NOW_MS)), "applied");
 }
 
 /* Whoever offers a segment that its author did not sign repairs nothing with it. */
@@ -757,6 +862,19 @@ static void only_signed_segments_repair(void **state)
     do_harm(store, &f, 4, HARM_HEADER);
     /* 5 is in its segment with a wrong signature: as an end it vouches for nothing. */
     struct bytes segments[2] = {f.segment[0], segment_of(&f.a, f.op + 4, 2)};
+    static struct segment_op room[LIMIT_SEGMENT_OPS];
+    struct segment segment;
+    bool needed[2];
+    assert_ok(segment_decode(segments[1], room, &segment));
+    struct txn *txn = begin_read(store);
+    assert_ok(chain_needs_signature(txn, &segment, &needed[0]));
+    assert_ok(segment_decode(f.segment[1], room, &segment));
+    assert_ok(chain_needs_signature(txn, &segment, &needed[1]));
+    txn_abort(txn);
+    assert_true(needed[0]);
+    assert_false(needed[1]); /* All of it is here, and whole. */
+    assert_err("by itself", offer(store, segments[1], NOW_MS, NULL), ERR_BAD_SIGNATURE);
+    assert_true(damage_in(store) > 0);
     assert_err("unsigned", import_bytes(store, bundle_of(segments, 2).all, &result),
                ERR_BAD_SIGNATURE);
     assert_count("nothing repaired", result.repaired, 0);
@@ -847,9 +965,12 @@ int main(void)
         cmocka_unit_test_teardown(one_author_alone, support_teardown),
         cmocka_unit_test_teardown(ops_of_the_future, support_teardown),
         cmocka_unit_test_teardown(own_ops_come_back, support_teardown),
+        cmocka_unit_test_teardown(own_ops_among_many, support_teardown),
         cmocka_unit_test_teardown(every_byte_changed, support_teardown),
         cmocka_unit_test_teardown(every_length_cut, support_teardown),
         cmocka_unit_test_teardown(nothing_after_a_refusal_is_taken, support_teardown),
+        cmocka_unit_test_teardown(the_first_fault_counts, support_teardown),
+        cmocka_unit_test_teardown(the_longest_frame, support_teardown),
         cmocka_unit_test_teardown(another_mesh_changes_nothing, support_teardown),
         cmocka_unit_test_teardown(through_a_pipe_byte_by_byte, support_teardown),
         cmocka_unit_test_teardown(into_a_slow_pipe, support_teardown),
@@ -858,6 +979,7 @@ int main(void)
         cmocka_unit_test_teardown(memory_does_not_grow_with_the_log, support_teardown),
         cmocka_unit_test_teardown(each_damaged_op_is_repaired, support_teardown),
         cmocka_unit_test_teardown(many_damaged_ops_and_new_ones, support_teardown),
+        cmocka_unit_test_teardown(a_lost_end_is_not_written_over, support_teardown),
         cmocka_unit_test_teardown(only_signed_segments_repair, support_teardown),
         cmocka_unit_test(the_bar_fits_its_line),
         cmocka_unit_test_teardown(a_signal_leaves_nothing_half_done, support_teardown),
