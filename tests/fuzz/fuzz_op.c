@@ -4,6 +4,7 @@
 
 #include "oplog/op.h"
 #include "oplog/payload.h"
+#include "tests/fuzz/forge.h"
 #include "tests/fuzz/fuzz.h"
 
 static void check_payload(const struct op *op)
@@ -37,4 +38,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
     assert(op_verify(&op, &author, &mesh) != 0);
     check_payload(&op);
     return 0;
+}
+
+size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t len, size_t max, unsigned seed)
+{
+    return forge_op(data, len, max, seed);
 }

@@ -2,6 +2,7 @@
 #include <assert.h>
 
 #include "oplog/segment.h"
+#include "tests/fuzz/forge.h"
 #include "tests/fuzz/fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
@@ -18,4 +19,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
         assert(op_hash_equal(op_prev(&room[i].op, 0), &room[i - 1].hash));
     }
     return 0;
+}
+
+size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t len, size_t max, unsigned seed)
+{
+    return forge_segment(data, len, max, seed);
 }

@@ -3,6 +3,7 @@
  * found by fuzzing and are left alone. */
 #include "tests/unit/support_vectors.h"
 
+#include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -19,6 +20,7 @@ static const struct {
     {"fuzz_value", "values.json", "msgpack"},
     {"fuzz_op", "ops.json", "op"},
     {"fuzz_segment", "segments.json", "segment"},
+    {"fuzz_bundle", "chains.json", NULL}, /* The deliveries of each in a bundle. */
 };
 
 typedef void seed_use(const char *path, struct bytes seed);
@@ -28,6 +30,58 @@ static struct bytes bytes_of_hex(struct bytes text)
     uint8_t *out = support_alloc(text.len / 2);
     assert_ok(hex_decode(text, out, text.len / 2));
     return bytes_of(out, text.len / 2);
+}
+
+static void put_check(struct buf *out, size_t from)
+{
+    uint8_t check[16];
+    assert_ok(buf_error(out));
+    crypto_generichash(check, sizeof(check), out->data + from, out->len - from, NULL, 0);
+    buf_put(out, check, sizeof(check));
+}
+
+/* What was delivered, as spec/bundle.md has it. */
+static struct bytes bundle_of(const struct value *deliveries)
+{
+    struct buf out;
+    uint64_t ops = 0;
+    buf_init(&out, MIB(1));
+    buf_put_text(&out, "meshlog bundle\n");
+    buf_put_byte(&out, 1);
+    buf_put(&out, test_mesh.b, sizeof(test_mesh.b));
+    buf_put_be(&out, 8, 0);
+    for (uint32_t i = 0; i < deliveries->count; i++) {
+        struct bytes hex;
+        assert_true(value_get_text(&deliveries->items[i], "segment", &hex));
+        ops += be_get(bytes_of_hex(hex).data + 32, 2);
+    }
+    be_put(out.data + 48, 8, ops);
+    put_check(&out, 0);
+    for (uint32_t i = 0; i <= deliveries->count; i++) {
+        struct bytes segment = {0};
+        struct bytes hex;
+        if (i < deliveries->count) {
+            assert_true(value_get_text(&deliveries->items[i], "segment", &hex));
+            segment = bytes_of_hex(hex);
+        }
+        size_t before = out.len - 16;
+        buf_put_be(&out, 4, segment.len);
+        buf_put(&out, segment.data, segment.len);
+        put_check(&out, before);
+    }
+    struct bytes bundle = support_copy(buf_bytes(&out));
+    buf_free(&out);
+    return bundle;
+}
+
+static struct bytes seed_of(const struct value *vector, const char *field)
+{
+    struct bytes hex;
+    if (field == NULL) {
+        return bundle_of(value_get(vector, "deliveries"));
+    }
+    assert_true(value_get_text(vector, field, &hex));
+    return bytes_of_hex(hex);
 }
 
 /* Call use for each seed of one source with the path it has under dir. */
@@ -44,12 +98,11 @@ static void each_seed_of(size_t source, const char *dir, seed_use *use)
     }
     assert_ok(arena_error(&arena));
     for (uint32_t i = 0; i < vectors.count; i++) {
-        struct bytes hex;
         char name[96];
-        assert_true(value_get_text(&vectors.items[i], sources[source].field, &hex));
-        if (hex.len / 2 <= SEED_MAX) {
+        struct bytes seed = seed_of(&vectors.items[i], sources[source].field);
+        if (seed.len <= SEED_MAX) {
             (void)snprintf(name, sizeof(name), "%s/vector-%02u", sources[source].target, i);
-            use(support_path(dir, name), bytes_of_hex(hex));
+            use(support_path(dir, name), seed);
             count++;
         }
     }
