@@ -4,6 +4,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/mp.h"
+#include "base/text.h"
 #include "node/command.h"
 #include "node/newfile.h"
 #include "node/request.h"
@@ -98,11 +100,25 @@ static int write_bundle(struct writing *w, struct store *store, struct export_re
     return rv == 0 ? 0 : fail_file(w, rv, errno);
 }
 
+/* Names of files are any bytes; a response has only texts. */
+static struct value file_view(struct arena *arena, const char *name)
+{
+    if (utf8_valid(bytes_of_text(name))) {
+        return value_text(name);
+    }
+    struct buf escaped;
+    buf_init(&escaped, 4 * (strlen(name) + 1));
+    text_escape(bytes_of_text(name), SIZE_MAX, &escaped);
+    struct value view = value_text_of(arena_copy(arena, buf_bytes(&escaped)));
+    buf_free(&escaped);
+    return view;
+}
+
 static int emit_result(struct writing *w, const struct export_result *result)
 {
     struct call *call = w->call;
     struct value response = response_ok(call->arena);
-    value_put(call->arena, &response, "file", value_text(w->to_stdout ? "-" : w->name));
+    value_put(call->arena, &response, "file", file_view(call->arena, w->to_stdout ? "-" : w->name));
     value_put(call->arena, &response, "ops", value_int((int64_t)result->ops));
     value_put(call->arena, &response, "bytes", value_int((int64_t)result->bytes));
     return call_emit(call, &response);

@@ -39,6 +39,10 @@ check 'the same bytes' cmp "$bundle" "$work/b.bundle"
 on_other verify
 check 'verify' ended 0
 
+run --json export "$work/"$'\xff.bundle'
+check 'a name that is no text' ended 0
+check 'a name that is no text: shown' printed '\\xff.bundle"'
+
 # one author
 run --json export "$work/mine" --author "$node"
 check 'one author' same "$(field ops)" 3001
