@@ -711,8 +711,22 @@ enum harm {
     HARM_SHORT,
     HARM_GONE,
     HARM_ANOTHER,
+    HARM_BENEATH, /* A bit flips on the disk: the row's own check no longer fits. */
     HARMS
 };
+
+static void flip_beneath(struct txn *txn, struct bytes name)
+{
+    MDB_dbi log = txn->store->dbi[DB_log];
+    MDB_val key = {.mv_size = name.len, .mv_data = support_alloc(name.len)};
+    MDB_val value;
+    memcpy(key.mv_data, name.data, name.len);
+    assert_int_equal(mdb_get(txn->mdb, log, &key, &value), 0);
+    MDB_val copy = {.mv_size = value.mv_size, .mv_data = support_alloc(value.mv_size)};
+    memcpy(copy.mv_data, value.mv_data, value.mv_size);
+    ((uint8_t *)copy.mv_data)[value.mv_size / 2] ^= 0x10;
+    assert_int_equal(mdb_put(txn->mdb, log, &key, &copy, 0), 0);
+}
 
 static void do_harm(struct store *store, const struct fixture *f, uint32_t n, enum harm harm)
 {
@@ -760,6 +774,8 @@ static void do_harm(struct store *store, const struct fixture *f, uint32_t n, en
     }
     if (harm == HARM_GONE) {
         assert_ok(db_delete(txn, DB_log, name));
+    } else if (harm == HARM_BENEATH) {
+        flip_beneath(txn, name);
     } else {
         assert_ok(db_put(txn, DB_log, name, bytes_of(row, len)));
     }
