@@ -48,8 +48,9 @@ static struct {
 /* Reading ------------------------------------------------------------------------------ */
 
 /* Everything that a store says, in one hash. */
+/* libsodium asks for more alignment than the type says in some versions. */
 struct answer {
-    crypto_generichash_state state;
+    _Alignas(64) crypto_generichash_state state;
     unsigned long items;
 };
 

@@ -188,9 +188,10 @@ static void a_run_that_is_too_long_is_damage(void **state)
         MDB_cursor *cursor;
         MDB_val key;
         MDB_val value;
-        uint8_t changed[10];
+        uint8_t changed[10 + 4]; /* A run, and the row's check. */
         assert_int_equal(mdb_cursor_open(raw.txn, raw.dbi, &cursor), 0);
         assert_int_equal(mdb_cursor_get(cursor, &key, &value, MDB_FIRST), 0);
+        assert_int_equal(value.mv_size, sizeof(changed));
         memcpy(changed, value.mv_data, sizeof(changed));
         be_put(changed + 8, 2, counts[i]);
         value.mv_data = changed;
