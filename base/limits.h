@@ -29,6 +29,7 @@
     (34u + LIMIT_SEGMENT_PAYLOAD + LIMIT_SEGMENT_OPS * (4u + LIMIT_HEADER + LIMIT_SIG + LIMIT_STUB))
 #define LIMIT_PARKED_BYTES MIB(4)      /* wire bytes of future-dated ops kept per author */
 #define LIMIT_SKEW_MS 60000u           /* how far ahead of our clock an op may be dated */
+#define LIMIT_ERASE_GRACE_MS 604800000ull /* how long an erased op keeps its bytes: seven days */
 
 /* Values (base/value.h). */
 #define LIMIT_DEPTH 8u                 /* P  nested arrays and maps */

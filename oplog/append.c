@@ -205,7 +205,8 @@ static int make_op(struct making *making, const struct append_item *item, struct
     }
     out->hash = op_hash(&out->op);
     out->payload_state = PAYLOAD_FULL;
-    out->payload_broken = false; /* payload_encode has made it. */
+    /* payload_encode has made it; only the shape of an Erase is not its concern. */
+    out->payload_broken = item->kind == KIND_Erase && op_payload_is_broken(&out->op, PAYLOAD_FULL);
     *tip = (struct tip){.prev_count = 1, .seq = draft.seq, .latest = draft.id};
     tip->prev[0] = out->hash;
     return 0;
@@ -267,6 +268,7 @@ int append_group(struct txn *txn, const struct key *node, uint64_t now_ms,
                  const struct append_item *items, uint32_t count, struct append_result *results)
 {
     assert(count >= 1);
+    txn_set_now(txn, now_ms);
     struct author author;
     int rv = find_self(txn, node, &items[0], &author);
     if (rv != 0) {

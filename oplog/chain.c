@@ -343,6 +343,18 @@ static int complete_payload(struct txn *txn, const struct segment_op *offered, s
     return rv;
 }
 
+/* What was erased does not come back. */
+static int complete_unless_erased(struct txn *txn, const struct segment_op *offered,
+                                  struct row *row)
+{
+    struct place place;
+    int rv = order_get(txn, &offered->op.id, &offered->hash, &place);
+    if (rv == 0 && !verdict_is_erased(&place.verdict)) {
+        rv = complete_payload(txn, offered, row);
+    }
+    return rv;
+}
+
 /* Write a damaged row anew, as the op is offered in a segment whose signature has been checked. An
  * inner signature is told by itself whether it may end a segment that we send. */
 static int repair(struct txn *txn, const struct segment *segment, uint32_t ix,
@@ -374,7 +386,7 @@ static int improve(struct txn *txn, const struct segment *segment, const struct 
             *repaired += rv == 0 ? 1 : 0;
         } else if (rv == 0 && offered->payload_state != PAYLOAD_ABSENT &&
                    row.payload_state != PAYLOAD_FULL) {
-            rv = complete_payload(txn, offered, &row);
+            rv = complete_unless_erased(txn, offered, &row);
         }
         if (rv != 0) {
             return rv;
@@ -453,6 +465,7 @@ int chain_accept(struct txn *txn, struct segment *segment, uint64_t now_ms,
 {
     struct fit fit;
     *out = (struct chain_result){.offered = segment->count};
+    txn_set_now(txn, now_ms);
     int rv = look_up(txn, segment, &fit);
     if (rv != 0) {
         return rv;

@@ -24,6 +24,7 @@
     X(heads)                                                                                       \
     X(waiting)                                                                                     \
     X(abandons)                                                                                    \
+    X(erasures)                                                                                    \
     X(parked)
 
 enum db {
@@ -60,8 +61,9 @@ struct txn {
     struct store *store;
     MDB_txn *mdb;
     struct db_cursor cursor[DB_COUNT]; /* Opened on first use. */
-    uint64_t next_n;                /* The next arrival number, once known. */
+    uint64_t next_n;                   /* The next arrival number, once known. */
     bool next_n_known;
+    uint64_t now_ms; /* The wall clock, where what is done is dated (erasures); 0 if nobody told. */
 };
 
 /* Turn an LMDB or errno code into ours. MDB_NOTFOUND is ERR_UNKNOWN_ID. */
@@ -97,8 +99,8 @@ int db_step(struct db_cursor *cursor, MDB_cursor_op op, struct bytes *key,
 
 /* The same for whoever looks for damage: from the row with the first key at or after *key on, the
  * first that can be read. *lost tells that others before it could not. */
-int db_seek_good(struct db_cursor *cursor, struct bytes from, struct bytes *key, struct bytes *value,
-                 bool *lost) ERR_MUST_CHECK;
+int db_seek_good(struct db_cursor *cursor, struct bytes from, struct bytes *key,
+                 struct bytes *value, bool *lost) ERR_MUST_CHECK;
 int db_step_good(struct db_cursor *cursor, MDB_cursor_op op, struct bytes *key, struct bytes *value,
                  bool *lost) ERR_MUST_CHECK;
 

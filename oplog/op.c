@@ -5,6 +5,8 @@
 
 #include "base/mp.h"
 #include "base/mp_write.h"
+#include "oplog/erase.h"
+#include "oplog/kinds.h"
 #include "oplog/payload.h"
 
 /* An encoded hash and an encoded id: two bytes of head, then the value. */
@@ -257,13 +259,20 @@ int op_check_payload(const struct op *op, enum payload_state *state)
     return 0;
 }
 
+/* What the log itself acts on has a shape of its own. */
+static bool fields_are_broken(const struct op *op)
+{
+    return op->kind == KIND_Erase && op_version_known(op) && payload_has_core(op->payload) &&
+           erase_read(op->payload, NULL) != 0;
+}
+
 bool op_payload_is_broken(const struct op *op, enum payload_state state)
 {
     switch (state) {
     case PAYLOAD_FULL:
-        return payload_check(op->payload) != 0;
+        return payload_check(op->payload) != 0 || fields_are_broken(op);
     case PAYLOAD_REDACTED:
-        return payload_check_redacted(op->payload) != 0;
+        return payload_check_redacted(op->payload) != 0 || fields_are_broken(op);
     default:
         return false;
     }

@@ -64,7 +64,7 @@ int op_check_author(const struct op *op, const struct node_id *node) ERR_MUST_CH
 int op_check_payload(const struct op *op, enum payload_state *state) ERR_MUST_CHECK;
 
 /* Does what is here of the payload fit its header (op_check_payload) and still break the rules
- * of payload.h? Then the op is kept and rejected. */
+ * of payload.h, or of an Erase (erase.h)? Then the op is kept and rejected. */
 bool op_payload_is_broken(const struct op *op, enum payload_state state);
 
 /* ERR_BAD_SIGNATURE when there is none or it is not the author's for this mesh. */

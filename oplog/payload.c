@@ -231,6 +231,33 @@ int payload_stub_digest(struct bytes stub, struct op_hash *out)
     return withheld ? 0 : ERR_MALFORMED;
 }
 
+bool payload_has_core(struct bytes payload)
+{
+    return payload.len > 1 && payload.data[1] != 0xc4; /* Not a hash. */
+}
+
+/* Of a full payload even what looks like a hash is a section. */
+int payload_stub(struct bytes payload, bool full, struct buf *out)
+{
+    struct section_hashes sections;
+    if (!hash_sections(payload, &sections)) {
+        return 0;
+    }
+    struct cursor in = cursor_over(payload);
+    in.at++;
+    for (size_t i = 0; !full && i < sections.count; i++) {
+        struct cursor peek = in;
+        (void)take_withheld(&peek, &sections.hash[i]);
+        int rv = mp_skip(&in);
+        assert(rv == 0); /* hash_sections has stepped over the same values. */
+    }
+    mp_put_array(out, (uint32_t)sections.count);
+    for (size_t i = 0; i < sections.count; i++) {
+        mp_put_bytes(out, bytes_of(sections.hash[i].b, sizeof(sections.hash[i].b)));
+    }
+    return buf_error(out);
+}
+
 /* Take one section, or the hash in its place. */
 static int take_section(struct cursor *in, struct bytes *out, bool *withheld)
 {

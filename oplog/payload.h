@@ -36,6 +36,13 @@ struct op_hash payload_digest(struct bytes payload);
  * wrong. */
 int payload_stub_digest(struct bytes stub, struct op_hash *out) ERR_MUST_CHECK;
 
+/* Is the first section of this well-formed payload here, and not only its hash? */
+bool payload_has_core(struct bytes payload);
+
+/* Append to out the payload with every section replaced by its hash: its stub. full tells that
+ * nothing of it is withheld. Appends nothing where the bytes are no array of sections. */
+int payload_stub(struct bytes payload, bool full, struct buf *out) ERR_MUST_CHECK;
+
 /* Append to out a payload with every section that one of two redactions of it has. Both fit
  * the same digest. ERR_BAD_DIGEST if they do not have equally many sections. */
 int payload_merge(struct bytes a, struct bytes b, struct buf *out) ERR_MUST_CHECK;

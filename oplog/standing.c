@@ -5,7 +5,9 @@
 #include "base/limits.h"
 #include "oplog/clock.h"
 #include "oplog/db.h"
+#include "oplog/erasures.h"
 #include "oplog/kinds.h"
+#include "oplog/payload.h"
 
 /* Layouts (spec/store.md):
  *   waiting   dep id 16 ‖ n 8                  (nothing)
@@ -382,6 +384,51 @@ static int wake_waiting(struct txn *txn, const struct op_id *id)
     }
 }
 
+/* Erasure ----------------------------------------------------------------------------- */
+
+/* What a row erases, if it stands: true for an Erase whose core is here and well-formed. */
+static bool read_erase(const struct row *row, bool broken, struct erase *out)
+{
+    return row->op.kind == KIND_Erase && op_version_known(&row->op) && !broken &&
+           payload_has_core(row->op.payload) && erase_read(row->op.payload, out) == 0;
+}
+
+/* It counts also as a twin and while it waits; not where a later layer would not have it. */
+static bool erase_counts(const struct verdict *verdict)
+{
+    return verdict->state == VERDICT_APPLIED || verdict->state == VERDICT_PENDING ||
+           (verdict->state == VERDICT_VOID && verdict->reason == REASON_TWIN);
+}
+
+/* Judge again an op that is named, if it is in the order; if not, that comes when it is. */
+static int review_target(struct txn *txn, const struct erase_target *target)
+{
+    struct place place;
+    int rv = order_get(txn, &target->id, &target->hash, &place);
+    if (rv != 0) {
+        return rv == ERR_UNKNOWN_ID ? 0 : rv;
+    }
+    return standing_review(txn, place.n);
+}
+
+/* Bring what an Erase names to what its verdict asks for. */
+static int settle_erase(struct txn *txn, const struct erase *erase, uint64_t n,
+                        const struct verdict *verdict)
+{
+    bool counts = erase_counts(verdict);
+    for (uint32_t i = 0; i < erase->count; i++) {
+        bool changed;
+        int rv = erasures_set(txn, &erase->targets[i], n, counts, &changed);
+        if (rv == 0 && changed) {
+            rv = review_target(txn, &erase->targets[i]);
+        }
+        if (rv != 0) {
+            return rv;
+        }
+    }
+    return 0;
+}
+
 /* Verdicts ---------------------------------------------------------------------------- */
 
 /* What of a payload is needed to apply an op: its first section. */
@@ -390,7 +437,7 @@ static bool core_is_here(const struct row *row)
     if (row->payload_state != PAYLOAD_REDACTED) {
         return row->payload_state == PAYLOAD_FULL;
     }
-    return row->op.payload.len > 1 && row->op.payload.data[1] != 0xc4; /* Not a hash. */
+    return payload_has_core(row->op.payload);
 }
 
 static struct verdict verdict(enum verdict_state state, enum reason reason)
@@ -399,9 +446,12 @@ static struct verdict verdict(enum verdict_state state, enum reason reason)
 }
 
 /* The log's own verdict, the gravest thing first. */
-static struct verdict log_verdict(const struct row *row, bool abandoned, bool twin, bool broken,
-                                  bool missing)
+static struct verdict log_verdict(const struct row *row, bool erased, bool abandoned, bool twin,
+                                  bool broken, bool missing)
 {
+    if (erased) {
+        return verdict(VERDICT_VOID, REASON_ERASED);
+    }
     if (abandoned) {
         return verdict(VERDICT_VOID, REASON_ABANDONED);
     }
@@ -425,11 +475,17 @@ static struct verdict log_verdict(const struct row *row, bool abandoned, bool tw
 }
 
 /* Judge a row. What it waits for is noted last: a change may move the row's bytes. */
-static int judge(struct txn *txn, const struct row *row, bool twin, bool broken, struct place *out)
+static int judge(struct txn *txn, const struct row *row, const struct op_hash *hash, bool twin,
+                 bool broken, struct place *out)
 {
     bool missing;
+    bool erased = false;
     struct op_id dep;
-    int rv = is_abandoned(txn, row, &out->abandoned);
+    bool control = kind_is_control(row->op.kind);
+    int rv = control ? 0 : erasures_have(txn, &row->op.id, hash, &erased);
+    if (rv == 0) {
+        rv = is_abandoned(txn, row, &out->abandoned);
+    }
     if (rv == 0) {
         rv = missing_dep(txn, &row->op, &missing, &dep);
     }
@@ -437,8 +493,7 @@ static int judge(struct txn *txn, const struct row *row, bool twin, bool broken,
         return rv;
     }
     out->n = row->n;
-    bool voids = out->abandoned && !kind_is_control(row->op.kind);
-    out->verdict = log_verdict(row, voids, twin, broken, missing);
+    out->verdict = log_verdict(row, erased, out->abandoned && !control, twin, broken, missing);
     const struct store_hooks *hooks = txn->store->hooks;
     if (hooks != NULL && hooks->judge != NULL) {
         rv = hooks->judge(hooks->ctx, txn, row, &out->verdict);
@@ -454,6 +509,8 @@ int standing_review(struct txn *txn, uint64_t n)
     struct row row;
     struct place before;
     struct place after;
+    struct erase erase;
+    bool erases = false;
     unsigned same_id = 0;
     int rv = log_row(txn, n, &row);
     if (rv != 0) {
@@ -467,16 +524,20 @@ int standing_review(struct txn *txn, uint64_t n)
     }
     if (rv == 0) {
         bool broken = op_payload_is_broken(&row.op, row.payload_state);
-        rv = judge(txn, &row, same_id > 1, broken, &after);
+        erases = read_erase(&row, broken, &erase);
+        rv = judge(txn, &row, &hash, same_id > 1, broken, &after);
     }
     if (rv != 0) {
         return rv == ERR_UNKNOWN_ID ? ERR_CORRUPT : rv;
     }
-    if (after.abandoned == before.abandoned && after.verdict.state == before.verdict.state &&
-        after.verdict.reason == before.verdict.reason) {
-        return 0;
+    if (after.abandoned != before.abandoned || after.verdict.state != before.verdict.state ||
+        after.verdict.reason != before.verdict.reason) {
+        rv = order_put(txn, &id, &hash, &after);
     }
-    return order_put(txn, &id, &hash, &after);
+    if (rv == 0 && erases) {
+        rv = settle_erase(txn, &erase, n, &after.verdict);
+    }
+    return rv;
 }
 
 int standing_enter(struct txn *txn, const struct row *row, const struct op_hash *hash, bool broken,
@@ -484,12 +545,13 @@ int standing_enter(struct txn *txn, const struct row *row, const struct op_hash 
 {
     struct place twin;
     struct place place;
+    struct erase erase;
     unsigned twins = 0;
     int rv = order_resolve(txn, &row->op.id, &row->op.id, &twin, &twins);
     if (rv != 0 && rv != ERR_UNKNOWN_ID) {
         return rv;
     }
-    rv = judge(txn, row, twins > 0, broken, &place);
+    rv = judge(txn, row, hash, twins > 0, broken, &place);
     if (rv == 0) {
         rv = order_put(txn, &row->op.id, hash, &place);
     }
@@ -501,6 +563,9 @@ int standing_enter(struct txn *txn, const struct row *row, const struct op_hash 
     }
     if (rv == 0 && row->op.kind == KIND_Abandon && op_version_known(&row->op)) {
         rv = enter_abandon(txn, row, hash);
+    }
+    if (rv == 0 && read_erase(row, broken, &erase)) {
+        rv = settle_erase(txn, &erase, row->n, &place.verdict);
     }
     *out = place.verdict;
     return rv;

@@ -1,4 +1,4 @@
-/* standing.h - What the log itself can say about an op: twin, abandoned, waiting, broken.
+/* standing.h - What the log itself can say about an op: twin, abandoned, erased, waiting, broken.
  *
  * Each verdict is a function of the set of ops that are here, so the arrival of one op can
  * change the verdict of another; standing_enter sees to that. (spec/chains.md) */

@@ -612,6 +612,11 @@ int db_copy(struct store *store, int fd)
     }
 }
 
+void txn_set_now(struct txn *txn, uint64_t now_ms)
+{
+    txn->now_ms = now_ms;
+}
+
 struct store *txn_store(const struct txn *txn)
 {
     return txn->store;

@@ -68,6 +68,9 @@ void txn_abort(struct txn *txn);
 
 struct store *txn_store(const struct txn *txn);
 
+/* Tell the wall clock, by which some of what is written is dated. No verdict reads it. */
+void txn_set_now(struct txn *txn, uint64_t now_ms);
+
 /* What later layers do with ops. judge is called for every op whose place in the log is
  * settled, with the verdict the log itself came to, and may change it; it is called again
  * whenever that verdict may have changed. fold is called once for the ops that one call of

@@ -2,6 +2,7 @@
 #ifndef OPLOG_VERDICT_H
 #define OPLOG_VERDICT_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* The numbers are stored: never change one. */
@@ -21,6 +22,7 @@ enum verdict_state {
     X(VERSION_UNKNOWN, 6, "version_unknown")                                                       \
     X(SCHEMA, 32, "schema")                                                                        \
     X(TWIN, 65, "twin")                                                                            \
+    X(ERASED, 66, "erased")                                                                        \
     X(ABANDONED, 67, "abandoned")
 
 enum reason {
@@ -34,6 +36,11 @@ struct verdict {
     uint8_t state;
     uint8_t reason;
 };
+
+static inline bool verdict_is_erased(const struct verdict *verdict)
+{
+    return verdict->state == VERDICT_VOID && verdict->reason == REASON_ERASED;
+}
 
 /* The words of the contract; NULL for REASON_NONE and for a number from elsewhere. */
 const char *verdict_state_code(uint8_t state);

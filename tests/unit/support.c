@@ -243,6 +243,38 @@ struct bytes payload_sized(size_t size, uint32_t salt)
     return (struct bytes){0};
 }
 
+static void put_json_bytes(struct buf *out, const char *key, const uint8_t *data, size_t len)
+{
+    char text[64];
+    sodium_bin2base64(text, sizeof(text), data, len, sodium_base64_VARIANT_ORIGINAL_NO_PADDING);
+    buf_put_text(out, "\"");
+    buf_put_text(out, key);
+    buf_put_text(out, "\":{\"/\":{\"bytes\":\"");
+    buf_put_text(out, text);
+    buf_put_text(out, "\"}}");
+}
+
+struct bytes payload_erase(const struct erase_target *targets, uint32_t count, uint32_t salt)
+{
+    struct buf json;
+    buf_init(&json, SIZE_MAX);
+    buf_put_text(&json, "{\"geo\":[],\"ops\":[");
+    for (uint32_t i = 0; i < count; i++) {
+        buf_put_text(&json, i == 0 ? "{" : ",{");
+        put_json_bytes(&json, "hash", targets[i].hash.b, sizeof(targets[i].hash.b));
+        buf_put_text(&json, ",");
+        put_json_bytes(&json, "id", targets[i].id.b, sizeof(targets[i].id.b));
+        buf_put_text(&json, "}");
+    }
+    buf_put_text(&json, "],");
+    put_json_bytes(&json, "record", targets[0].id.b, sizeof(targets[0].id.b));
+    buf_put_text(&json, "}");
+    buf_put(&json, "", 1);
+    struct bytes payload = payload_of((const char *)json.data, salt);
+    buf_free(&json);
+    return payload;
+}
+
 /* One section whose number is one byte longer than it must be. */
 struct bytes payload_broken(uint32_t salt)
 {
@@ -715,9 +747,10 @@ static void dump_order(struct txn *txn, struct buf *out)
         const char *reason = reason_code(item.place.verdict.reason);
         buf_put_text(out, reason == NULL ? "" : " ");
         buf_put_text(out, reason == NULL ? "" : reason);
-        buf_put_text(out, item.row.payload_state == PAYLOAD_FULL       ? ""
-                          : item.row.payload_state == PAYLOAD_REDACTED ? " (redacted)"
-                                                                       : " (no payload)");
+        bool erased = verdict_is_erased(&item.place.verdict); /* Bytes may be here or gone. */
+        buf_put_text(out, erased || item.row.payload_state == PAYLOAD_FULL ? ""
+                          : item.row.payload_state == PAYLOAD_REDACTED     ? " (redacted)"
+                                                                           : " (no payload)");
         buf_put_text(out, "\n");
     }
     walk_end(&walk);

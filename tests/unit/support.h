@@ -15,6 +15,7 @@
 #include "base/limits.h"
 #include "base/value.h"
 #include "oplog/chain.h"
+#include "oplog/erase.h"
 #include "oplog/keys.h"
 #include "oplog/kinds.h"
 #include "oplog/payload.h"
@@ -115,6 +116,9 @@ struct bytes payload_sized(size_t size, uint32_t salt);
 
 /* A payload that fits any digest made of it and is not canonical. */
 struct bytes payload_broken(uint32_t salt);
+
+/* The payload of an Erase of these ops, with a section beside its core. */
+struct bytes payload_erase(const struct erase_target *targets, uint32_t count, uint32_t salt);
 
 /* The payload of a first op: key, token, proofs. */
 struct bytes payload_first(const struct test_author *author);

@@ -3,7 +3,7 @@
  * order, verdicts and frontier; and they are those of a slow and obvious model (invariants 10,
  * 11, 13, 14).
  *
- * Each seed makes a world: 1 to 5 authors with forks, joins, twins, Abandons, dependencies
+ * Each seed makes a world: 1 to 5 authors with forks, joins, twins, Abandons, Erases, dependencies
  * across authors, payloads that are missing, redacted or broken, kinds and versions from the
  * future, ops that are wrong and ops that nobody ever delivers. */
 #include "tests/unit/support.h"
@@ -19,6 +19,7 @@
 #define STORES 4u /* The last one is fed through ingest. */
 #define OPS_MAX 64u
 #define AUTHORS_MAX 5u
+#define TARGETS_MAX 3u
 #define BASE_MS NOW_MS
 #define LATE_MS (BASE_MS + 1000000)
 
@@ -38,6 +39,8 @@ struct world_op {
     bool fits;      /* Its seq and id go with those it follows; a first op admits. */
     bool withheld;
     enum best best;
+    struct erase_target target[TARGETS_MAX]; /* Of an Erase of the right shape. */
+    uint32_t target_count;
 };
 
 struct world {
@@ -92,14 +95,9 @@ static const struct {
     uint64_t version;
     uint32_t weight;
 } kinds[] = {
-    {KIND_CreateClaim, 1, 70},
-    {KIND_RevokeUcan, 1, 7},
-    {KIND_Abandon, 1, 9},
-    {12, 1, 3},
-    {70000, 1, 3},
-    {KIND_CreateClaim, 2, 3},
-    {KIND_Abandon, 2, 2},
-    {KIND_Erase, 9, 3},
+    {KIND_CreateClaim, 1, 62}, {KIND_Erase, 1, 8},   {KIND_RevokeUcan, 1, 7},
+    {KIND_Abandon, 1, 9},      {12, 1, 3},           {70000, 1, 3},
+    {KIND_CreateClaim, 2, 3},  {KIND_Abandon, 2, 2}, {KIND_Erase, 9, 3},
 };
 
 static void choose_kind(struct world *world, struct draft *draft)
@@ -119,12 +117,40 @@ static void choose_sign(struct world *world, struct draft *draft)
     draft->sign = at < 55 ? SIGN_GOOD : at < 85 ? SIGN_NONE : SIGN_GARBAGE;
 }
 
+/* Ops that are made, whether or not anybody has them; one of another hash; one that is nowhere. */
+static void choose_targets(struct world *world, struct world_op *op)
+{
+    uint32_t count = rng_chance(&world->rng, 10) ? 0 : 1 + rng_below(&world->rng, TARGETS_MAX);
+    for (uint32_t i = 0; i < count; i++) {
+        const struct made *made = world->op[rng_below(&world->rng, world->count)].made;
+        op->target[i] = (struct erase_target){.id = made->id, .hash = made->hash};
+        if (rng_chance(&world->rng, 10)) {
+            op->target[i].hash.b[rng_below(&world->rng, 32)] ^= 1;
+        } else if (rng_chance(&world->rng, 5)) {
+            op->target[i].id.b[15] ^= 1;
+        }
+    }
+    op->target_count = count;
+}
+
+static bool is_erase(const struct world_op *op)
+{
+    return op->draft.kind == KIND_Erase && op->draft.version == 1;
+}
+
 static void choose_payload(struct world *world, struct world_op *op)
 {
     uint32_t at = rng_below(&world->rng, 100);
     op->best = at < 78 ? FULL : at < 84 ? BROKEN : at < 89 ? CORE_ONLY : at < 93 ? NO_CORE : ABSENT;
     op->draft.payload = op->best == BROKEN ? payload_broken(world->count)
                                            : payload_of("{\"a\":1,\"geo\":[]}", world->count);
+    op->target_count = 0;
+    if (is_erase(op) && op->best != BROKEN) {
+        choose_targets(world, op);
+    }
+    if (op->target_count > 0) {
+        op->draft.payload = payload_erase(op->target, op->target_count, world->count);
+    }
 }
 
 static int compare_ids(const void *a, const void *b)
@@ -368,10 +394,37 @@ static bool has_id(const struct model *model, const struct op_id *id, uint32_t b
     return false;
 }
 
+static bool names(const struct world_op *erase, const struct made *op)
+{
+    for (uint32_t i = 0; i < erase->target_count; i++) {
+        if (op_id_compare(&erase->target[i].id, &op->id) == 0 &&
+            op_hash_equal(&erase->target[i].hash, &op->hash)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool is_erased(const struct model *model, uint32_t i)
+{
+    const struct world *world = model->world;
+    for (uint32_t j = 0; j < world->count && !is_control(world->op[i].draft.kind); j++) {
+        const struct world_op *by = &world->op[j];
+        if (model->in_log[j] && is_erase(by) && (by->best == FULL || by->best == CORE_ONLY) &&
+            names(by, world->op[i].made)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static const char *model_verdict(const struct model *model, uint32_t i)
 {
     const struct world_op *op = &model->world->op[i];
     const struct draft *draft = &op->draft;
+    if (is_erased(model, i)) {
+        return "void erased";
+    }
     if (is_abandoned(model, i)) {
         return "void abandoned";
     }
@@ -387,7 +440,7 @@ static const char *model_verdict(const struct model *model, uint32_t i)
     if (op->best == ABSENT || op->best == NO_CORE) {
         return "pending payload_absent";
     }
-    if (op->best == BROKEN) {
+    if (op->best == BROKEN || (is_erase(op) && op->target_count == 0)) {
         return "rejected schema";
     }
     for (uint32_t j = 0; j < draft->dep_count; j++) {
@@ -500,9 +553,9 @@ static struct bytes model_dump(const struct model *model)
         op_id_text(&op->made->id, id);
         put(&out, "%s %s by %s %s%s\n", id, hex(op->made->hash.b, 8),
             hex(world->author[op->author].key.b, 4), model_verdict(model, order[i]),
-            op->best == FULL || op->best == BROKEN ? ""
-            : op->best == ABSENT                   ? " (no payload)"
-                                                   : " (redacted)");
+            is_erased(model, order[i]) || op->best == FULL || op->best == BROKEN ? ""
+            : op->best == ABSENT                                                 ? " (no payload)"
+                                                                                 : " (redacted)");
     }
     crypto_generichash_final(&frontier, hash, sizeof(hash));
     put(&out, "frontier %s ops %u\n", hex(hash, 32), count);
@@ -708,6 +761,7 @@ static void the_worlds_are_wild_enough(void **state)
     uint32_t joins = 0;
     uint32_t unsigned_ops = 0;
     static const char *const verdicts[] = {"applied",
+                                           "void erased",
                                            "void abandoned",
                                            "void twin",
                                            "rejected schema",

@@ -1,0 +1,22 @@
+/* erasures.h - Which ops are erased: a row for each op that a counting Erase names, whether or not
+ * the op is here (spec/erasure.md). For the files of oplog/ only. */
+#ifndef OPLOG_ERASURES_H
+#define OPLOG_ERASURES_H
+
+#include "oplog/erase.h"
+#include "oplog/store.h"
+
+/* Note that the Erase that arrived as n counts, or does not, for an op. *changed tells whether
+ * that is new. A new row is dated with the transaction's clock. */
+int erasures_set(struct txn *txn, const struct erase_target *target, uint64_t n, bool counts,
+                 bool *changed) ERR_MUST_CHECK;
+
+/* Does an Erase that counts name the op? */
+int erasures_have(struct txn *txn, const struct op_id *id, const struct op_hash *hash,
+                  bool *out) ERR_MUST_CHECK;
+
+/* The first erased op after *target, which is moved on, and when the first of its Erases began to
+ * count here (UINT64_MAX: nobody told the time). Zero it to begin. ERR_UNKNOWN_ID at the end. */
+int erasures_next(struct txn *txn, struct erase_target *target, uint64_t *since_ms) ERR_MUST_CHECK;
+
+#endif
