@@ -52,6 +52,11 @@ static const struct flag export_flags[] = {
     {.name = NULL},
 };
 
+static const struct flag compact_flags[] = {
+    {"final", FLAG_SWITCH, "final", "", "take erased bytes at once, without the seven days"},
+    {.name = NULL},
+};
+
 static const struct flag bench_flags[] = {
     {"ops", FLAG_COUNT, "ops", "N", "size of the test log (200000)"},
     {"only", FLAG_TEXT, "only", "NAME,…", "only these figures"},
@@ -216,6 +221,22 @@ const struct command commands[] = {
      .needs_store = true,
      .run = run_backup,
      .print = print_backup},
+    {.name = "compact",
+     .summary = "Take what was erased out of the store's file for good.",
+     .usage = "compact [--final]",
+     .flags = compact_flags,
+     .notes = "An op that an Erase names is void at once, but keeps its content here for seven "
+              "days, so\n"
+              "that what a stolen device erased can still be saved. Afterwards compact removes it; "
+              "with\n"
+              "--final it does not wait. Ops keep their place and their hashes.\n"
+              "Other programs may read the store meanwhile. Backups and exported bundles are not "
+              "touched.",
+     .examples = "meshlog compact\n"
+                 "meshlog compact --final",
+     .needs_store = true,
+     .run = run_compact,
+     .print = print_compact},
     {.name = "bench",
      .summary = "Measure this machine: how fast the log is, and how fast it could be.",
      .usage = "bench [--ops N] [--only NAME,…]",

@@ -3,6 +3,7 @@
 #include "base/text.h"
 #include "node/request.h"
 #include "oplog/clock.h"
+#include "oplog/erase.h"
 #include "oplog/kinds.h"
 
 static int read_kind(struct call *call, const struct value *request, uint32_t *out)
@@ -97,8 +98,60 @@ static int fail_payload(struct call *call, int err, const struct value *payload)
     return rv != 0 ? rv : call_fail(call, err, "The payload cannot be used: %s", err_sentence(err));
 }
 
-static int read_payload(struct call *call, struct value *request, struct salt_source *salts,
-                        struct buf *payloads)
+/* Erases -------------------------------------------------------------------------------- */
+
+/* Turn a text that is an id or a hash into its bytes; anything else stays. */
+static void bytes_from_text(struct arena *arena, struct value *value, bool is_hash)
+{
+    struct op_id low;
+    struct op_id high;
+    struct op_hash hash;
+    if (value->type != VALUE_TEXT) {
+        return;
+    }
+    if (is_hash && hex_decode(value->bytes, hash.b, sizeof(hash.b)) == 0) {
+        *value = value_bytes(arena_copy(arena, bytes_of(hash.b, sizeof(hash.b))));
+    } else if (!is_hash && value->bytes.len == OP_ID_TEXT - 1 &&
+               op_id_parse(value->bytes, &low, &high) == 0) {
+        *value = value_bytes(arena_copy(arena, bytes_of(low.b, sizeof(low.b))));
+    }
+}
+
+static void fields_from_text(struct arena *arena, struct value *map)
+{
+    for (uint32_t i = 0; map->type == VALUE_MAP && i < map->count; i++) {
+        struct bytes key = map->entries[i].key;
+        bool is_hash = bytes_equal(key, bytes_of_text("hash"));
+        if (is_hash || bytes_equal(key, bytes_of_text("id")) ||
+            bytes_equal(key, bytes_of_text("record"))) {
+            bytes_from_text(arena, &map->entries[i].value, is_hash);
+        }
+    }
+}
+
+/* People write the ids and hashes of an Erase as they are shown. */
+static void erase_from_text(struct arena *arena, struct value *payload)
+{
+    fields_from_text(arena, payload);
+    for (uint32_t i = 0; i < payload->count; i++) {
+        struct value *ops = &payload->entries[i].value;
+        for (uint32_t j = 0; ops->type == VALUE_ARRAY && j < ops->count; j++) {
+            fields_from_text(arena, &ops->items[j]);
+        }
+    }
+}
+
+static int check_erase(struct call *call, struct bytes payload)
+{
+    return erase_read(payload, NULL) == 0
+               ? 0
+               : call_fail(call, ERR_BAD_PAYLOAD,
+                           "An Erase names what it erases: {\"record\":ID,\"ops\":[{\"id\":ID,"
+                           "\"hash\":HASH}]}, as `meshlog --json show` has them.");
+}
+
+static int read_payload(struct call *call, uint32_t kind, struct value *request,
+                        struct salt_source *salts, struct buf *payloads)
 {
     struct value *payload = NULL;
     for (uint32_t i = 0; i < request->count; i++) {
@@ -114,8 +167,16 @@ static int read_payload(struct call *call, struct value *request, struct salt_so
         return call_fail(call, ERR_BAD_PAYLOAD,
                          "The payload must be a JSON object, such as {\"text\":\"…\"}.");
     }
+    if (kind == KIND_Erase) {
+        erase_from_text(call->arena, payload);
+    }
+    size_t start = payloads->len;
     int rv = payload_encode(payload, salts, payloads);
-    return rv == 0 ? 0 : fail_payload(call, rv, payload);
+    if (rv != 0) {
+        return fail_payload(call, rv, payload);
+    }
+    struct bytes encoded = bytes_of(payloads->data + start, payloads->len - start);
+    return kind == KIND_Erase ? check_erase(call, encoded) : 0;
 }
 
 /* Dependencies -------------------------------------------------------------------------- */
@@ -193,7 +254,7 @@ int draft_read(struct call *call, struct store *store, struct value *request, ui
     }
     out->payload_at = payloads->len;
     if (rv == 0) {
-        rv = read_payload(call, request, salts, payloads);
+        rv = read_payload(call, out->kind, request, salts, payloads);
     }
     out->payload_len = payloads->len - out->payload_at;
     return rv;

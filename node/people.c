@@ -464,6 +464,22 @@ void print_backup(struct printer *printer, const struct value *response)
         int_of(response, "bytes"));
 }
 
+void print_compact(struct printer *printer, const struct value *response)
+{
+    say(printer, "The content of ");
+    say_count(printer, int_of(response, "erased"), "erased op");
+    say(printer, " was removed; the file takes %" PRId64 " bytes, before %" PRId64 ".\n",
+        int_of(response, "bytes_after"), int_of(response, "bytes_before"));
+    if (int_of(response, "waiting") > 0) {
+        say_count(printer, int_of(response, "waiting"), "erased op");
+        say(printer, " still within seven days of erasure: --final removes that content too.\n");
+    }
+    if (value_get(response, "message") != NULL) {
+        say_field(printer, response, "message");
+        say(printer, "\n");
+    }
+}
+
 /* Benchmarks ---------------------------------------------------------------------------- */
 
 static double number_of(const struct value *map, const char *key)
