@@ -3,6 +3,7 @@
 #include "base/limits.h"
 #include "bench/appending.h"
 #include "bench/carrying.h"
+#include "bench/copying.h"
 #include "bench/folder.h"
 #include "bench/ingesting.h"
 #include "bench/memory.h"
@@ -405,8 +406,25 @@ static int figure_rss_import(struct run *run, struct figure_result *out)
     return rv;
 }
 
+static int figure_backup(struct run *run, struct figure_result *out)
+{
+    struct rounds rounds = {0};
+    struct copying copying = {.dir = run->options->dir, .from = ingest_store};
+    double warm_up;
+    int rv = need_ingested(run);
+    if (rv == 0) {
+        rv = copying_backup(&copying, &warm_up);
+    }
+    if (rv == 0) {
+        rv = run_against(ROUNDS, copying_file, &copying, copying_backup, &copying, &rounds);
+    }
+    summarise(&rounds, out);
+    return rv;
+}
+
 static const char open_note[] = "against a store with a tenth of the ops";
 static const char bytes_note[] = "against the average bytes of an op";
+static const char backup_note[] = "against a copy of the same file, synced";
 static const char memory_note[] = "against 64 MiB, at five times the ops";
 
 const struct figure figures[FIGURES] = {
@@ -419,6 +437,7 @@ const struct figure figures[FIGURES] = {
     {"bytes_per_op", "bytes", bytes_note, 1.6, RAW_NONE, false, figure_bytes_per_op},
     {"export", "ops/s", NULL, 20, RAW_verify_per_s, true, figure_export},
     {"import", "ops/s", NULL, 7, RAW_verify_per_s, true, figure_import},
+    {"backup", "s", backup_note, 2, RAW_NONE, false, figure_backup},
     {"rss_anon", "bytes", memory_note, 1, RAW_NONE, false, figure_rss_anon},
     {"rss_export", "bytes", memory_note, 1, RAW_NONE, false, figure_rss_export},
     {"rss_import", "bytes", memory_note, 1, RAW_NONE, false, figure_rss_import},
@@ -435,4 +454,5 @@ void figures_clean(struct run *run)
         }
     }
     carry_clean(run->options->dir);
+    copying_clean(run->options->dir);
 }

@@ -243,8 +243,8 @@ const struct command commands[] = {
      .flags = bench_flags,
      .notes =
          "Figures: append_batch append_sync ingest_single ingest_segments verify_store open\n"
-         "bytes_per_op export import rss_anon rss_export rss_import. Works in a temporary folder;\n"
-         "the store is not touched.",
+         "bytes_per_op export import backup rss_anon rss_export rss_import. Works in a temporary\n"
+         "folder; the store is not touched.",
      .examples = "meshlog bench --ops 20000\n"
                  "meshlog --json bench --only append_batch,verify_store",
      .run = run_bench,

@@ -136,6 +136,9 @@ rm -rf "$work"/stopped-*
 # Restoring: the store is as it was, and goes on
 run append CreateClaim --payload '{"text":"lost"}'
 lost=$out
+all=$(ops_in "$MESHLOG_STORE")
+run export "$work/bundle"
+check 'a bundle of everything' ended 0
 then=$(log_hash "$work/backup")
 cp "$work/backup/data.mdb" "$MESHLOG_STORE/data.mdb"
 check 'restored: as it was' same "$(log_hash "$MESHLOG_STORE")" "$then"
@@ -147,6 +150,29 @@ check 'restored: goes on' ended 0
 run --json frontier
 check 'restored: the mesh is the same' printed "$mesh"
 check 'restored: one op more' same "$(ops_in "$MESHLOG_STORE")" 3002
+
+# The lost ops come back from a bundle: a fork, which the next op joins
+heads() { "$MESHLOG" --json frontier | grep -o '"seq":' | wc -l; }
+run --json import "$work/bundle"
+check 'lost ops: imported' ended 0
+check 'lost ops: told as our own' same "$(field own)" $((all - 3001))
+check 'lost ops: a fork' same "$(heads)" 2
+run show "$lost"
+check 'lost ops: back' ended 0
+run append CreateClaim --payload '{"text":"joins"}'
+check 'lost ops: joined' same "$(heads)" 1
+check 'lost ops: none is missing' same "$(ops_in "$MESHLOG_STORE")" $((all + 2))
+check 'lost ops: all apply' same "$("$MESHLOG" --json log | grep -vc '"verdict":"applied"')" 0
+run verify
+check 'lost ops: the store is whole' ended 0
+cp "$work/backup/data.mdb" "$MESHLOG_STORE/data.mdb"
+run import "$work/bundle"
+check 'lost ops met first: people are told' printed 'own came back'
+run append CreateClaim --payload '{"text":"goes on"}'
+check 'lost ops met first: no fork' same "$(heads)" 1
+run --store "$work/backup" export "$work/bundle2"
+check 'a backup can be exported' ended 0
+
 run help backup
 check 'help tells how to restore' printed 'To restore'
 check 'help tells of keys' printed 'node.key'
