@@ -9,7 +9,7 @@ export FUZZ_SECONDS
 # The steps of one goal build on each other; each one is parallel inside.
 .NOTPARALLEL:
 
-.PHONY: all build run check asan tsan fuzz bench coverage format tidy clean help
+.PHONY: all build run check asan tsan valgrind fuzz bench coverage format tidy clean help
 all: build
 
 build: ## build build/meshlog and the unit tests
@@ -32,6 +32,10 @@ tsan: ## the unit tests under TSan
 	@scripts/deps.sh
 	@scripts/build.sh build-tsan -DMESHLOG_SANITIZE=thread
 	@tests/run.sh build-tsan unit
+
+valgrind: ## the unit tests under valgrind
+	@scripts/deps.sh valgrind
+	@scripts/valgrind.sh
 
 fuzz: ## run each fuzz target for FUZZ_SECONDS (60), with clang
 	@scripts/fuzz.sh

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# deps.sh [interop|coverage|fuzz|format|tidy]… - have what the build needs, and what the
+# deps.sh [interop|coverage|fuzz|format|tidy|valgrind]… - have what the build needs, and what the
 # named groups need beyond it.
 #
 # Only what is missing is installed, with apt, as root or through sudo. When
@@ -29,8 +29,9 @@ for group in "$@"; do
     fuzz) needs+=('tool clang clang' 'package clang-runtime libclang-rt-dev,libclang-rt-14-dev') ;;
     format) needs+=('tool clang-format clang-format') ;;
     tidy) needs+=('tool clang-tidy clang-tidy') ;;
+    valgrind) needs+=('tool valgrind valgrind') ;;
     *)
-        echo "deps.sh: there is no group '$group' (interop, coverage, fuzz, format, tidy)." >&2
+        echo "deps.sh: there is no group '$group' (interop, coverage, fuzz, format, tidy, valgrind)." >&2
         exit 2
         ;;
     esac

@@ -20,7 +20,9 @@ case ${CC:-} in
 esac
 scripts/build.sh build-fuzz -DMESHLOG_FUZZ=ON
 
-mkdir -p build-fuzz/found
+mkdir -p build-fuzz/found build-fuzz/tmp
+export TMPDIR="$PWD/build-fuzz/tmp" # For the stores of the targets.
+trap 'rm -rf -- "$TMPDIR"' EXIT
 broken=0
 for source in "${sources[@]}"; do
     name=$(basename "$source" .c)

@@ -56,7 +56,9 @@ export TSAN_OPTIONS="halt_on_error=1:second_deadlock_stack=1${TSAN_OPTIONS:+:$TS
 
 # TSan needs the usual places in memory; some kernels shuffle too widely for it.
 prefix=()
-if grep -qs '^MESHLOG_SANITIZE:.*thread' "$build/CMakeCache.txt" && setarch -R true 2>/dev/null; then
+if [ -n "${TEST_WRAPPER:-}" ]; then # A command to run each under: scripts/valgrind.sh
+    read -ra prefix <<<"$TEST_WRAPPER"
+elif grep -qs '^MESHLOG_SANITIZE:.*thread' "$build/CMakeCache.txt" && setarch -R true 2>/dev/null; then
     prefix=(setarch -R)
 fi
 
@@ -142,7 +144,8 @@ start() {
 
 shopt -s nullglob
 for program in "$build"/tests/test_*; do
-    if [ -f "$program" ] && [ -x "$program" ]; then
+    if [ -f "$program" ] && [ -x "$program" ] &&
+        [[ " ${TEST_LEAVE_OUT:-} " != *" ${program##*/} "* ]]; then
         start cmocka "${program##*/}" "$program"
     fi
 done
