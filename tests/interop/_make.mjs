@@ -13,7 +13,8 @@ export const bytesOf = (text) => Buffer.from(text, 'hex');
 // An author by a number: its secret and its public key.
 export function author(number) {
   const secret = Buffer.alloc(32, number);
-  return { secret, key: Buffer.from(ed25519.getPublicKey(secret)) };
+  const sign = (message) => Buffer.from(ed25519.sign(message, secret));
+  return { secret, sign, key: Buffer.from(ed25519.getPublicKey(secret)) };
 }
 
 export function id(who, ms, counter = 0) {
@@ -31,7 +32,7 @@ export const digestOf = (...sections) => hash256(...sections.map((section) => ha
 export const firstPayload = (who) => core({ key: who.key, proofs: [], token: Buffer.from('token') });
 
 // An op's bytes. `fields` replaces header fields by number (and adds some), `header` edits the
-// encoded header, `sig` replaces the encoded signature, `carried` what is carried of the payload.
+// encoded header, `sign` makes another signature, `sig` replaces it as encoded, `carried` what is carried of the payload.
 export function op(who, ms, seq, prev, options = {}) {
   const payload = options.payload ?? (seq === 1 ? firstPayload(who) : core());
   const digest = options.digest ?? digestOf(payload.subarray(1)); // One section
@@ -40,7 +41,7 @@ export function op(who, ms, seq, prev, options = {}) {
   let header = Buffer.from(encode(fields, { useBigInt64: true }));
   if (options.header) header = options.header(header);
   const message = Buffer.concat([Buffer.from('meshlog op 1'), options.mesh ?? mesh, header]);
-  const sig = options.sig ?? Buffer.concat([bytesOf('c440'), ed25519.sign(message, who.secret)]);
+  const sig = options.sig ?? Buffer.concat([bytesOf('c440'), (options.sign ?? who.sign)(message)]);
   const bytes = Buffer.concat([header, sig, options.carried ?? payload]);
   return { bytes, hash: Buffer.from(hash256(Buffer.from('meshlog hash 1'), header, sig)), id: fields[2] };
 }

@@ -64,7 +64,7 @@ function checkText(text) {
 // Steps over whole values and counts them. `canonical: false` takes any form that can be
 // stepped over.
 export class Walker {
-  constructor(bytes, { canonical = true, floats = false } = {}) {
+  constructor(bytes, { canonical = true, floats = true } = {}) {
     Object.assign(this, { bytes, canonical, floats, values: 0 });
   }
 

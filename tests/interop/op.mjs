@@ -137,7 +137,7 @@ export function admits(op, author) {
   if (!op.known || op.kind !== DELEGATE_UCAN) return false;
   try {
     const [section] = splitSections(op.payload);
-    checkCanonical(section);
+    checkCanonical(section, { floats: false });
     const core = mapEntries(section);
     const [salt, key, token, proofs] = ['', 'key', 'token', 'proofs'].map((name) => decode(core.get(name)));
     return isBytes(salt) && salt.length === 16 && isBytes(key) && Buffer.compare(key, author) === 0 &&
