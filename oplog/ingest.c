@@ -18,7 +18,7 @@ struct item {
     uint32_t first_op; /* In the batch's room. */
     uint32_t ops;      /* That it announces. */
     bool verify;       /* Its signature is to be checked. */
-    int error;
+    int error;         /* Of its bytes alone. */
     struct segment segment;
 };
 
@@ -118,7 +118,9 @@ static void batch_clear(struct batch *batch)
     batch->ops = 0;
 }
 
-/* On the pool: decode the batch being filled, check the signatures of the one after. */
+/* On the pool: decode the batch being filled, check the signatures of the one after. A signature
+ * that is bad is no error yet: chain_accept checks it again in its turn, so that what is wrong
+ * earlier in the order of spec/chains.md names the refusal. */
 static void decode_or_verify(void *ctx, size_t i)
 {
     struct ingest *ingest = ctx;
@@ -133,7 +135,7 @@ static void decode_or_verify(void *ctx, size_t i)
     }
     struct item *item = &ingest->verifying->items[i - batch->count];
     if (item->error == 0 && item->verify) {
-        item->error = segment_verify(&item->segment, store_mesh(ingest->store));
+        (void)!segment_verify(&item->segment, store_mesh(ingest->store));
     }
 }
 

@@ -70,6 +70,7 @@ static void each_segment_gets_its_report(void **state)
     struct draft garbage = {.sign = SIGN_GARBAGE, .kind = KIND_CreateEntity};
     struct draft seq = {.seq = 9};
     struct draft id = {.id = &run[0]->id};
+    struct draft old = {.id = &run[0]->id, .sign = SIGN_GARBAGE};
     struct draft ahead = {.wall_ms = NOW_MS + LIMIT_SKEW_MS + 1};
     struct draft branch = {.kind = KIND_CreateArtifact};
     struct bytes good = segment_of(&a, run, 3);
@@ -107,6 +108,7 @@ static void each_segment_gets_its_report(void **state)
          0},
         {"seq", segment_of_one(&a, make_next(&a, run[2], &seq)), ERR_BAD_PREV, 0, 0, 0},
         {"id", segment_of_one(&a, make_next(&a, run[2], &id)), ERR_BAD_ID, 0, 0, 0},
+        {"id and signature", segment_of_one(&a, make_next(&a, run[2], &old)), ERR_BAD_ID, 0, 0, 0},
         {"another's node", segment_of_one(&b, run[3]), ERR_BAD_ID, 0, 0, 0},
         {"overlapping", segment_of(&a, run + 1, 5), 0, 3, 2, 0},
         {"ahead", segment_of_one(&a, make_next(&a, run[5], &ahead)), 0, 0, 0, 1},
