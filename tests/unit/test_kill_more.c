@@ -1,4 +1,4 @@
-/* test_kill_more.c - kill -9 while import, backup and their like run.
+/* test_kill_more.c - kill -9 while import, backup and compact run.
  *
  * Each row of the table is one command. A cycle prepares its folder, starts the command, kills it
  * at a moment drawn from somewhat more than the time that it takes undisturbed, and looks at what
@@ -12,6 +12,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -24,12 +25,19 @@
 #define OPS_BEFORE 200u
 #define OPS_AFTER 20000u
 
+#define SECRET "Ada was born on 1815-12-10"
+#define SECRETS 1500u    /* Ops to be erased, */
+#define SECRET_EVERY 4u  /* one of so many, */
+#define ERASE_NAMES 100u /* and so many of them by one Erase. */
+
 struct fixture {
     const char *dir;
-    const char *source; /* A store that has everything, */
-    const char *bundle; /* which is in this bundle, too. */
-    const char *young;  /* A store of another node that has only the first ops. */
-    const char *place;  /* What the command works on. */
+    const char *source;       /* A store that has everything, */
+    const char *bundle;       /* which is in this bundle, too. */
+    const char *young;        /* A store of another node that has only the first ops. */
+    const char *erased;       /* A store with ops that are erased, and not yet compacted. */
+    const char *place;        /* What the command works on. */
+    struct op_hash compacted; /* The frontier of the store with erased ops, always. */
     struct op_hash whole;
     struct op_hash before;
     uint64_t ops;
@@ -83,6 +91,21 @@ static unsigned count_named(const char *path, const char *part)
     return count;
 }
 
+/* Does this text stand in the file, wherever? */
+static bool is_in_file(const char *path, const char *text)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    struct stat st;
+    assert_true(fd >= 0);
+    assert_int_equal(fstat(fd, &st), 0);
+    void *all = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_SHARED, fd, 0);
+    assert_true(all != MAP_FAILED);
+    bool found = memmem(all, (size_t)st.st_size, text, strlen(text)) != NULL;
+    assert_int_equal(munmap(all, (size_t)st.st_size), 0);
+    close(fd);
+    return found;
+}
+
 static bool is_empty_file(const char *path)
 {
     struct stat st;
@@ -90,6 +113,14 @@ static bool is_empty_file(const char *path)
 }
 
 /* Stores -------------------------------------------------------------------------------- */
+
+static void copy_store(const char *from, const char *to)
+{
+    remove_folder(to);
+    assert_int_equal(mkdir(to, 0700), 0);
+    copy_file(support_path(from, "data.mdb"), support_path(to, "data.mdb"));
+    copy_file(support_path(from, "node.key"), support_path(to, "node.key"));
+}
 
 /* It opens, is whole if that is asked for, and has at least so many ops; what its frontier is. */
 static struct op_hash look_at(const char *dir, bool whole, uint64_t least, uint64_t *ops)
@@ -132,10 +163,7 @@ static void as_it_is(struct fixture *f)
 
 static void prepare_import(struct fixture *f)
 {
-    remove_folder(f->place);
-    assert_int_equal(mkdir(f->place, 0700), 0);
-    copy_file(support_path(f->young, "data.mdb"), support_path(f->place, "data.mdb"));
-    copy_file(support_path(f->young, "node.key"), support_path(f->place, "node.key"));
+    copy_store(f->young, f->place);
 }
 
 static void check_import(struct fixture *f, bool acknowledged, bool *midway)
@@ -188,12 +216,65 @@ static void finish_backup(struct fixture *f)
     assert_frontier("the backup", f->place, true, &f->whole);
 }
 
+/* compact ------------------------------------------------------------------------------- */
+
+/* How many payloads are no longer whole. Those of ops that nobody erased all are. */
+static unsigned count_stubs(const char *dir)
+{
+    struct store *store;
+    struct walk walk;
+    struct walk_item item;
+    unsigned stubs = 0;
+    assert_ok(store_open(dir, STORE_READ, &store));
+    struct txn *txn = begin_read(store);
+    int rv = walk_arrival(txn, 0, &walk);
+    while (rv == 0 && (rv = walk_next(&walk, &item)) == 0) {
+        bool whole = item.row.payload_state == PAYLOAD_FULL;
+        assert_true(whole || verdict_is_erased(&item.place.verdict));
+        stubs += !whole;
+    }
+    assert_err("walk_arrival", rv, ERR_UNKNOWN_ID);
+    walk_end(&walk);
+    txn_abort(txn);
+    store_close(store);
+    return stubs;
+}
+
+static void prepare_compact(struct fixture *f)
+{
+    copy_store(f->erased, f->place);
+}
+
+static void finish_compact(struct fixture *f)
+{
+    assert_frontier("compacted", f->place, true, &f->compacted);
+    assert_count("stubs", count_stubs(f->place), SECRETS);
+    assert_false(is_in_file(support_path(f->place, "data.mdb"), SECRET));
+}
+
+/* Whole at any time; and whatever the kill has left, the next run takes it out. */
+static void check_compact(struct fixture *f, bool acknowledged, bool *midway)
+{
+    const char *words[] = {"meshlog", "--store", f->place, "compact", "--final", NULL};
+    bool in_file = is_in_file(support_path(f->place, "data.mdb"), SECRET);
+    assert_frontier("the store", f->place, true, &f->compacted);
+    unsigned stubs = count_stubs(f->place);
+    assert_true(stubs <= SECRETS);
+    assert_true(stubs == SECRETS || in_file);
+    *midway = stubs > 0 && in_file;
+    if (acknowledged) {
+        finish_compact(f);
+    }
+    (void)program_run(words, NULL, NULL);
+    finish_compact(f);
+}
+
 /* The table ----------------------------------------------------------------------------- */
 
 static const struct row_of_table {
     const char *command;
     const char *on;    /* Store that it is run on: "source" or "place". */
-    const char *words; /* Its argument: "bundle", "place" or none. */
+    const char *words; /* Its argument: "bundle", "place", an option or none. */
     void (*prepare)(struct fixture *f);
     /* After a kill, or an end before it. Acknowledged: it had said that it was done. */
     void (*check)(struct fixture *f, bool acknowledged, bool *midway);
@@ -202,12 +283,13 @@ static const struct row_of_table {
 } table[] = {
     {"import", "place", "bundle", prepare_import, check_import, as_it_is, finish_import},
     {"backup", "source", "place", prepare_backup, check_backup, prepare_backup, finish_backup},
+    {"compact", "place", "--final", prepare_compact, check_compact, as_it_is, finish_compact},
 };
 
 static const char *named(const struct fixture *f, const char *name)
 {
-    if (name == NULL) {
-        return NULL;
+    if (name == NULL || name[0] == '-') {
+        return name;
     }
     return strcmp(name, "source") == 0   ? f->source
            : strcmp(name, "bundle") == 0 ? f->bundle
@@ -256,7 +338,18 @@ static void backup_is_killed(void **state)
     kill_again_and_again(*state, &table[1]);
 }
 
+static void compact_is_killed(void **state)
+{
+    kill_again_and_again(*state, &table[2]);
+}
+
 /* The fixture --------------------------------------------------------------------------- */
+
+static void append_lines(const char *store, const char *lines)
+{
+    const char *words[] = {"meshlog", "--store", store, "append", "--batch", NULL};
+    (void)program_run(words, lines, NULL);
+}
 
 static void append_many(const struct fixture *f, unsigned count)
 {
@@ -267,14 +360,79 @@ static void append_many(const struct fixture *f, unsigned count)
         (void)fprintf(file, "{\"kind\":\"CreateClaim\",\"payload\":{\"text\":\"claim %u\"}}\n", i);
     }
     assert_int_equal(fclose(file), 0);
-    const char *words[] = {"meshlog", "--store", f->source, "append", "--batch", NULL};
-    (void)program_run(words, lines, NULL);
+    append_lines(f->source, lines);
 }
 
 static void export_to(const struct fixture *f, const char *file)
 {
     const char *words[] = {"meshlog", "--store", f->source, "export", file, NULL};
     (void)program_run(words, NULL, NULL);
+}
+
+static void append_secrets(const struct fixture *f, const char *lines)
+{
+    FILE *file = fopen(lines, "w");
+    assert_non_null(file);
+    for (unsigned i = 0; i < SECRETS * SECRET_EVERY; i++) {
+        (void)fprintf(file, "{\"kind\":\"CreateClaim\",\"payload\":{\"text\":\"%s %u\"}}\n",
+                      i % SECRET_EVERY == 0 ? SECRET : "claim", i);
+    }
+    assert_int_equal(fclose(file), 0);
+    append_lines(f->erased, lines);
+}
+
+/* The beginning and the end of an Erase, where they are due, and one op that it names. */
+static void name_secret(FILE *file, unsigned n, const struct walk_item *item)
+{
+    char id[OP_ID_TEXT];
+    char hash[65];
+    op_id_text(&item->row.op.id, id);
+    hex_encode(bytes_of(item->hash.b, sizeof(item->hash.b)), hash);
+    if (n % ERASE_NAMES == 0) {
+        (void)fprintf(file, "{\"kind\":\"Erase\",\"payload\":{\"record\":\"%s\",\"ops\":[", id);
+    }
+    (void)fprintf(file, "%s{\"id\":\"%s\",\"hash\":\"%s\"}", n % ERASE_NAMES == 0 ? "" : ",", id,
+                  hash);
+    if (n % ERASE_NAMES == ERASE_NAMES - 1) {
+        (void)fprintf(file, "]}}\n");
+    }
+}
+
+static void erase_secrets(const struct fixture *f, const char *lines)
+{
+    struct store *store;
+    struct walk walk;
+    struct walk_item item;
+    unsigned found = 0;
+    FILE *file = fopen(lines, "w");
+    assert_non_null(file);
+    assert_ok(store_open(f->erased, STORE_READ, &store));
+    struct txn *txn = begin_read(store);
+    int rv = walk_arrival(txn, 0, &walk);
+    while (rv == 0 && (rv = walk_next(&walk, &item)) == 0) {
+        struct bytes raw = item.row.op.raw;
+        if (memmem(raw.data, raw.len, SECRET, strlen(SECRET)) != NULL) {
+            name_secret(file, found++, &item);
+        }
+    }
+    assert_err("walk_arrival", rv, ERR_UNKNOWN_ID);
+    walk_end(&walk);
+    txn_abort(txn);
+    store_close(store);
+    assert_int_equal(fclose(file), 0);
+    assert_count("secrets", found, SECRETS);
+    append_lines(f->erased, lines);
+}
+
+static void make_erased(struct fixture *f)
+{
+    const char *lines = support_path(f->dir, "lines");
+    const char *found[] = {"meshlog", "--store", f->erased, "init", NULL};
+    uint64_t ops;
+    (void)program_run(found, NULL, NULL);
+    append_secrets(f, lines);
+    erase_secrets(f, lines);
+    f->compacted = check_store(f->erased, SECRETS * SECRET_EVERY, &ops);
 }
 
 static int setup(void **state)
@@ -284,6 +442,7 @@ static int setup(void **state)
     f.source = support_path(f.dir, "source");
     f.bundle = support_path(f.dir, "bundle");
     f.young = support_path(f.dir, "young");
+    f.erased = support_path(f.dir, "erased");
     f.place = support_path(f.dir, "place");
     const char *found[] = {"meshlog", "--store", f.source, "init", NULL};
     (void)program_run(found, NULL, NULL);
@@ -303,6 +462,7 @@ static int setup(void **state)
     export_to(&f, f.bundle);
     f.before = check_store(f.young, OPS_BEFORE + 1, &f.ops);
     f.whole = check_store(f.source, OPS_BEFORE + OPS_AFTER + 1, &f.ops);
+    make_erased(&f);
     *state = &f;
     return 0;
 }
@@ -312,6 +472,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(import_is_killed),
         cmocka_unit_test(backup_is_killed),
+        cmocka_unit_test(compact_is_killed),
     };
     support_init();
     return cmocka_run_group_tests(tests, setup, support_teardown);
