@@ -338,7 +338,6 @@ static bool page_is_good(struct guard *guard, uint64_t number, const struct page
 /* Where on the way a page is bad. */
 struct way {
     struct guard *guard;
-    enum db db;
     const struct tree *tree;
     struct bytes low; /* Bounds of the leaf that was reached, or of the bad page. */
     struct bytes high;
@@ -447,41 +446,6 @@ static int check_before(struct way *way, struct bytes key)
     return i == 0 && way->low.data != NULL ? descend_below(way, way->low) : 0;
 }
 
-/* Does a row of the leaf that was reached fit its check? */
-static int check_row(const struct way *way, uint32_t i)
-{
-    struct page_node node = page_node(&way->guard->pages, way->leaf, i, true);
-    struct bytes value;
-    return db_row_open(way->db, node.key, node.value, &value);
-}
-
-/* No row has the key: is that so, or was it damaged? A row whose key was damaged within the order
- * of its page stands directly before or after where the key belongs, and does not fit its check.
- * Where that is at the edge of the leaf, the leaf beside is looked at too: if a branch page's key
- * was damaged and led here, it does not keep its bounds. */
-static int check_miss(struct way *way, struct bytes key)
-{
-    const struct pages *pages = &way->guard->pages;
-    uint32_t count = page_count(pages, way->leaf);
-    uint32_t i = page_find(pages, way->leaf, key, true);
-    if (i < count && bytes_equal(page_node(pages, way->leaf, i, true).key, key)) {
-        return 0;
-    }
-    int rv = i < count ? check_row(way, i) : 0;
-    if (rv == 0 && i > 0) {
-        rv = check_row(way, i - 1);
-    }
-    if (rv == 0 && i == count && way->high.data != NULL) {
-        rv = descend(way, way->high, 0, false);
-        return rv == 0 ? check_row(way, 0) : rv;
-    }
-    if (rv == 0 && i == 0 && way->low.data != NULL) {
-        rv = descend_below(way, way->low);
-        return rv == 0 ? check_row(way, page_count(pages, way->leaf) - 1) : rv;
-    }
-    return rv;
-}
-
 static int check_neighbours(struct way *way)
 {
     struct bytes low = way->low;
@@ -497,9 +461,7 @@ static int check_way(struct way *way, enum guard_way how, struct bytes key)
         return rv;
     }
     switch (how) {
-    case GUARD_ROW:
     case GUARD_FROM: /* Where no row has the key, LMDB goes to the one after. */
-        return check_miss(way, key);
     case GUARD_AFTER:
         return check_after(way, key);
     case GUARD_BEFORE:
@@ -514,7 +476,7 @@ static int check_way(struct way *way, enum guard_way how, struct bytes key)
 int guard_check(struct guard *guard, enum db db, enum guard_way how, struct bytes key,
                 struct bytes *past)
 {
-    struct way way = {.guard = guard, .db = db, .tree = &guard->tree[db]};
+    struct way way = {.guard = guard, .tree = &guard->tree[db]};
     if (!guard->has_tree[db]) {
         return ERR_CORRUPT;
     }
