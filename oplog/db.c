@@ -3,7 +3,8 @@
 #include <errno.h>
 #include <sodium.h>
 
-/* Every value ends in a check over itself, its key and its database: LMDB has none (spec/store.md). */
+/* Every value ends in a check over itself, its key and its database: LMDB has none (spec/store.md).
+ */
 #define CHECK_BYTES 4u
 #define SCHEMA_KEY "schema"
 
@@ -73,20 +74,24 @@ static void row_check(enum db db, struct bytes key, struct bytes value, uint8_t 
     memcpy(out, hash, CHECK_BYTES);
 }
 
-/* Take the check off a value; ERR_CORRUPT when it does not fit. */
-static int row_open(enum db db, struct bytes key, const MDB_val *found, struct bytes *value)
+int db_row_open(enum db db, struct bytes key, struct bytes found, struct bytes *value)
 {
     uint8_t check[CHECK_BYTES];
-    if (found->mv_size < CHECK_BYTES) {
+    if (found.len < CHECK_BYTES) {
         return ERR_CORRUPT;
     }
-    struct bytes inner = bytes_of(found->mv_data, found->mv_size - CHECK_BYTES);
+    struct bytes inner = bytes_of(found.data, found.len - CHECK_BYTES);
     row_check(db, key, inner, check);
     if (memcmp(check, inner.data + inner.len, CHECK_BYTES) != 0) {
         return ERR_CORRUPT;
     }
     *value = inner;
     return 0;
+}
+
+static int row_open(enum db db, struct bytes key, const MDB_val *found, struct bytes *value)
+{
+    return db_row_open(db, key, bytes_of(found->mv_data, found->mv_size), value);
 }
 
 /* Fill the room that LMDB has made for a value and its check. */
@@ -103,15 +108,24 @@ static void row_fill(enum db db, struct bytes key, struct bytes head, struct byt
     row_check(db, key, bytes_of(room, len), room + len);
 }
 
+/* May LMDB go this way? */
+static int check_way(struct txn *txn, enum db db, enum guard_way way, struct bytes key)
+{
+    return txn->guard == NULL ? 0 : guard_check(txn->guard, db, way, key, NULL);
+}
+
 int db_schema(struct txn *txn, uint32_t *out)
 {
     struct bytes key = bytes_of_text(SCHEMA_KEY);
     struct bytes value;
     MDB_val k = val_of(key);
     MDB_val v;
-    int rv = mdb_get(txn->mdb, txn->store->dbi[DB_meta], &k, &v);
+    int rv = check_way(txn, DB_meta, GUARD_ROW, key);
+    if (rv == 0) {
+        rv = db_error(mdb_get(txn->mdb, txn->store->dbi[DB_meta], &k, &v));
+    }
     if (rv != 0) {
-        return rv == MDB_NOTFOUND ? ERR_CORRUPT : db_error(rv);
+        return rv == ERR_UNKNOWN_ID ? ERR_CORRUPT : rv;
     }
     if (v.mv_size == 4 && be_get(v.mv_data, 4) == 1) { /* The first schema had no checks. */
         *out = 1;
@@ -127,13 +141,21 @@ int db_schema(struct txn *txn, uint32_t *out)
     return rv;
 }
 
+bool db_page_is_bad(struct txn *txn, enum db db, struct bytes key)
+{
+    return check_way(txn, db, GUARD_ROW, key) != 0;
+}
+
 /* Rows --------------------------------------------------------------------------------- */
 
 int db_get(struct txn *txn, enum db db, struct bytes key, struct bytes *value)
 {
     MDB_val k = val_of(key);
     MDB_val v;
-    int rv = db_error(mdb_get(txn->mdb, txn->store->dbi[db], &k, &v));
+    int rv = check_way(txn, db, GUARD_ROW, key);
+    if (rv == 0) {
+        rv = db_error(mdb_get(txn->mdb, txn->store->dbi[db], &k, &v));
+    }
     return rv != 0 ? rv : row_open(db, key, &v, value);
 }
 
@@ -141,7 +163,12 @@ int db_put(struct txn *txn, enum db db, struct bytes key, struct bytes value)
 {
     MDB_val k = val_of(key);
     MDB_val v = {.mv_size = value.len + CHECK_BYTES};
-    int rv = mdb_put(txn->mdb, txn->store->dbi[db], &k, &v, MDB_RESERVE);
+    int rv = check_way(txn, db, GUARD_ROW, key);
+    if (rv != 0) {
+        return rv;
+    }
+    txn->changed = true;
+    rv = mdb_put(txn->mdb, txn->store->dbi[db], &k, &v, MDB_RESERVE);
     if (rv == 0) {
         row_fill(db, key, value, bytes_of(NULL, 0), v.mv_data);
     }
@@ -153,7 +180,13 @@ int db_put_at(struct db_cursor *cursor, struct bytes key, struct bytes head, str
 {
     MDB_val k = val_of(key);
     MDB_val v = {.mv_size = head.len + body.len + CHECK_BYTES};
-    int rv = mdb_cursor_put(cursor->mdb, &k, &v, flags | MDB_RESERVE);
+    enum guard_way way = (flags & MDB_APPEND) != 0 ? GUARD_LAST : GUARD_ROW;
+    int rv = check_way(cursor->txn, cursor->db, way, key);
+    if (rv != 0) {
+        return rv;
+    }
+    cursor->txn->changed = true;
+    rv = mdb_cursor_put(cursor->mdb, &k, &v, flags | MDB_RESERVE);
     if (rv == 0) {
         row_fill(cursor->db, key, head, body, v.mv_data);
     }
@@ -163,11 +196,26 @@ int db_put_at(struct db_cursor *cursor, struct bytes key, struct bytes head, str
 int db_delete(struct txn *txn, enum db db, struct bytes key)
 {
     MDB_val k = val_of(key);
+    int rv = check_way(txn, db, GUARD_DELETE, key);
+    if (rv != 0) {
+        return rv;
+    }
+    txn->changed = true;
     return txn_error(txn, mdb_del(txn->mdb, txn->store->dbi[db], &k, NULL));
 }
 
 int db_delete_at(struct db_cursor *cursor)
 {
+    MDB_val key;
+    MDB_val value;
+    int rv = db_error(mdb_cursor_get(cursor->mdb, &key, &value, MDB_GET_CURRENT));
+    if (rv == 0) {
+        rv = check_way(cursor->txn, cursor->db, GUARD_DELETE, bytes_of(key.mv_data, key.mv_size));
+    }
+    if (rv != 0) {
+        return rv;
+    }
+    cursor->txn->changed = true;
     return txn_error(cursor->txn, mdb_cursor_del(cursor->mdb, 0));
 }
 
@@ -203,11 +251,64 @@ int db_cursor(struct txn *txn, enum db db, struct db_cursor **out)
     return (*out)->mdb != NULL ? 0 : db_cursor_open(txn, db, *out);
 }
 
+/* The way that a step takes. From where the cursor stands, where it goes on from there. */
+static int step_way(struct db_cursor *cursor, MDB_cursor_op op, struct bytes *key,
+                    enum guard_way *way)
+{
+    MDB_val k;
+    MDB_val v;
+    switch (op) {
+    case MDB_FIRST:
+        *way = GUARD_FIRST;
+        return 0;
+    case MDB_LAST:
+        *way = GUARD_LAST;
+        return 0;
+    case MDB_NEXT:
+    case MDB_PREV:
+        break;
+    default:
+        *way = GUARD_FROM;
+        return 0;
+    }
+    int rv = mdb_cursor_get(cursor->mdb, &k, &v, MDB_GET_CURRENT);
+    *way = op == MDB_NEXT ? GUARD_AFTER : GUARD_BEFORE;
+    if (rv == EINVAL) { /* It does not stand anywhere yet. */
+        *way = op == MDB_NEXT ? GUARD_FIRST : GUARD_LAST;
+        return 0;
+    }
+    if (rv == MDB_NOTFOUND && op == MDB_PREV) {
+        *way = GUARD_LAST;
+        return 0;
+    }
+    *key = bytes_of(k.mv_data, k.mv_size);
+    return db_error(rv);
+}
+
+static int check_step(struct db_cursor *cursor, MDB_cursor_op op, struct bytes key)
+{
+    enum guard_way way;
+    struct bytes at = key;
+    cursor->bad_page = false;
+    if (cursor->txn->guard == NULL) {
+        return 0;
+    }
+    int rv = step_way(cursor, op, &at, &way);
+    if (rv == 0) {
+        rv = guard_check(cursor->txn->guard, cursor->db, way, at, &cursor->past);
+        cursor->bad_page = rv != 0;
+    }
+    return rv;
+}
+
 int db_step(struct db_cursor *cursor, MDB_cursor_op op, struct bytes *key, struct bytes *value)
 {
     MDB_val k = val_of(*key);
     MDB_val v;
-    int rv = db_error(mdb_cursor_get(cursor->mdb, &k, &v, op));
+    int rv = check_step(cursor, op, *key);
+    if (rv == 0) {
+        rv = db_error(mdb_cursor_get(cursor->mdb, &k, &v, op));
+    }
     if (rv != 0) {
         return rv;
     }
@@ -222,19 +323,25 @@ int db_seek(struct db_cursor *cursor, struct bytes from, struct bytes *key, stru
 }
 
 int db_step_good(struct db_cursor *cursor, MDB_cursor_op op, struct bytes *key, struct bytes *value,
-                 bool *lost)
+                 uint64_t *bad_rows)
 {
     int rv = db_step(cursor, op, key, value);
     while (rv == ERR_CORRUPT) {
-        *lost = true;
-        rv = db_step(cursor, MDB_NEXT, key, value);
+        if (!cursor->bad_page) {
+            ++*bad_rows;
+            rv = db_step(cursor, MDB_NEXT, key, value);
+        } else if (cursor->past.data != NULL) {
+            rv = db_seek(cursor, cursor->past, key, value);
+        } else {
+            rv = ERR_UNKNOWN_ID;
+        }
     }
     return rv;
 }
 
-int db_seek_good(struct db_cursor *cursor, struct bytes from, struct bytes *key, struct bytes *value,
-                 bool *lost)
+int db_seek_good(struct db_cursor *cursor, struct bytes from, struct bytes *key,
+                 struct bytes *value, uint64_t *bad_rows)
 {
     *key = from;
-    return db_step_good(cursor, MDB_SET_RANGE, key, value, lost);
+    return db_step_good(cursor, MDB_SET_RANGE, key, value, bad_rows);
 }

@@ -6,6 +6,8 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "oplog/dbs.h"
+#include "oplog/guard.h"
 #include "oplog/store.h"
 
 /* The files of a store, beside its keys. */
@@ -13,32 +15,13 @@
 #define LOCK_FILE "LOCK"
 #define LMDB_LOCK_FILE "lock.mdb"
 
-/* X(name). Keys are fixed-size and big-endian; spec/store.md has the layouts. */
-#define DB_TABLE(X)                                                                                \
-    X(meta)                                                                                        \
-    X(log)                                                                                         \
-    X(order)                                                                                       \
-    X(chains)                                                                                      \
-    X(authors)                                                                                     \
-    X(author_keys)                                                                                 \
-    X(heads)                                                                                       \
-    X(waiting)                                                                                     \
-    X(abandons)                                                                                    \
-    X(erasures)                                                                                    \
-    X(parked)
-
-enum db {
-#define DB_ENUM(name) DB_##name,
-    DB_TABLE(DB_ENUM)
-#undef DB_ENUM
-        DB_COUNT
-};
-
 /* A place in one database. */
 struct db_cursor {
     struct txn *txn;
     enum db db;
-    MDB_cursor *mdb; /* NULL while it is not open. */
+    MDB_cursor *mdb;   /* NULL while it is not open. */
+    bool bad_page;     /* The last step ended at a bad page, and … */
+    struct bytes past; /* … keys go on here; NULL data where none do. */
 };
 
 struct store {
@@ -50,6 +33,8 @@ struct store {
     pthread_rwlock_t map_lock;
     int lock_fd; /* -1 for a reader. */
     bool writable;
+    bool guarded; /* Pages are checked before they are used: not while a store is made. */
+    struct guard_file file;
     bool grows;         /* The map may grow: not while a store is made. */
     bool map_full;      /* Grow the map before the next write. */
     atomic_bool failed; /* A commit failed, or the map is gone: nothing more until reopened. */
@@ -60,6 +45,8 @@ struct store {
 struct txn {
     struct store *store;
     MDB_txn *mdb;
+    struct guard *guard; /* NULL where pages are not checked. */
+    bool changed;
     struct db_cursor cursor[DB_COUNT]; /* Opened on first use. */
     uint64_t next_n;                   /* The next arrival number, once known. */
     bool next_n_known;
@@ -71,8 +58,6 @@ int db_error(int code) ERR_MUST_CHECK;
 
 /* The same for a change: a full map is remembered and grown before the next write. */
 int txn_error(struct txn *txn, int code) ERR_MUST_CHECK;
-
-const char *db_name(enum db db);
 
 /* The transaction's own cursor on a database; one of the caller's own, to be closed by it. */
 int db_cursor(struct txn *txn, enum db db, struct db_cursor **out) ERR_MUST_CHECK;
@@ -97,15 +82,18 @@ int db_seek(struct db_cursor *cursor, struct bytes from, struct bytes *key,
 int db_step(struct db_cursor *cursor, MDB_cursor_op op, struct bytes *key,
             struct bytes *value) ERR_MUST_CHECK;
 
-/* The same for whoever looks for damage: from the row with the first key at or after *key on, the
- * first that can be read. *lost tells that others before it could not. */
+/* The same for whoever looks for damage: the first such row that can be read. *bad_rows grows by
+ * those before it that do not fit; bad pages are passed over in silence. */
 int db_seek_good(struct db_cursor *cursor, struct bytes from, struct bytes *key,
-                 struct bytes *value, bool *lost) ERR_MUST_CHECK;
+                 struct bytes *value, uint64_t *bad_rows) ERR_MUST_CHECK;
 int db_step_good(struct db_cursor *cursor, MDB_cursor_op op, struct bytes *key, struct bytes *value,
-                 bool *lost) ERR_MUST_CHECK;
+                 uint64_t *bad_rows) ERR_MUST_CHECK;
 
 /* The number of the store's schema, whatever it is: its row has been the same in all. */
 int db_schema(struct txn *txn, uint32_t *out) ERR_MUST_CHECK;
+
+/* Did a row go with the page it is on? */
+bool db_page_is_bad(struct txn *txn, enum db db, struct bytes key);
 
 int db_count(struct txn *txn, enum db db, uint64_t *out) ERR_MUST_CHECK;
 

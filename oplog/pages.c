@@ -102,48 +102,69 @@ static bool page_bytes_fit(uint32_t n)
     return n >= PAGE_BYTES_MIN && n <= PAGE_BYTES_MAX && (n & (n - 1)) == 0;
 }
 
-static bool meta_read(const uint8_t *page, unsigned which, uint64_t len, uint32_t *page_bytes,
-                      struct pages_meta *out)
+/* Is this a meta page, of this place in the file? */
+static bool is_meta(const uint8_t *page, unsigned which, uint32_t *page_bytes)
 {
     const uint8_t *meta = page + PAGES_HEADER;
-    if (get64(page) != which || get16(page + 10) != FLAG_META || get32(meta) != META_MAGIC ||
-        get32(meta + 4) != META_VERSION || get64(meta + 8) != 0) {
-        return false;
-    }
     *page_bytes = get32(meta + 24);
-    if (!page_bytes_fit(*page_bytes) || get32(meta + 72) != 0) {
-        return false;
-    }
-    *out = (struct pages_meta){.map_bytes = get64(meta + 16),
+    return get64(page) == which && get16(page + 10) == FLAG_META && get32(meta) == META_MAGIC &&
+           get32(meta + 4) == META_VERSION && get64(meta + 8) == 0 && page_bytes_fit(*page_bytes);
+}
+
+static struct pages_meta meta_get(const uint8_t *page)
+{
+    const uint8_t *meta = page + PAGES_HEADER;
+    return (struct pages_meta){.map_bytes = get64(meta + 16),
                                .free = tree_get(meta + 24),
                                .main = tree_get(meta + 72),
                                .last = get64(meta + 120),
-                               .txn = get64(meta + 128)};
-    return out->map_bytes <= 2 * LIMIT_MAP_MAX && out->map_bytes % *page_bytes == 0 &&
-           out->last >= FIRST_PAGE - 1 && out->last < out->map_bytes / *page_bytes &&
-           out->last < len / *page_bytes + LIMIT_MAP_HEADROOM / *page_bytes &&
-           tree_fits(&out->free, TREE_INTEGER_KEYS, out->last) &&
-           tree_fits(&out->main, 0, out->last);
+                               .txn = get64(page + PAGES_META_TXN)};
+}
+
+/* Can there be such a snapshot in a file of len bytes? */
+static bool meta_fits(const uint8_t *page, const struct pages_meta *meta, uint64_t len,
+                      uint32_t page_bytes)
+{
+    return get32(page + PAGES_HEADER + 72) == 0 && meta->map_bytes <= 2 * LIMIT_MAP_MAX &&
+           meta->map_bytes % page_bytes == 0 && meta->last >= FIRST_PAGE - 1 &&
+           meta->last < meta->map_bytes / page_bytes &&
+           meta->last < len / page_bytes + LIMIT_MAP_HEADROOM / page_bytes &&
+           tree_fits(&meta->free, TREE_INTEGER_KEYS, meta->last) &&
+           tree_fits(&meta->main, 0, meta->last);
+}
+
+/* Transactions take turns on the two pages. */
+static bool turns_fit(uint64_t even_txn, uint64_t odd_txn)
+{
+    if (even_txn == 0 && odd_txn == 0) { /* Nothing was ever written. */
+        return true;
+    }
+    return even_txn % 2 == 0 && odd_txn % 2 == 1 &&
+           (even_txn == odd_txn + 1 || odd_txn == even_txn + 1);
 }
 
 int pages_metas(const uint8_t *map, uint64_t len, uint32_t *page_bytes, struct pages_meta metas[2],
                 unsigned *newest)
 {
     uint32_t again;
-    if (len < PAGE_BYTES_MIN || !meta_read(map, 0, len, page_bytes, &metas[0]) ||
-        len < 2ull * *page_bytes || !meta_read(map + *page_bytes, 1, len, &again, &metas[1]) ||
-        again != *page_bytes) {
+    if (len < PAGE_BYTES_MIN || !is_meta(map, 0, page_bytes) || len < 2ull * *page_bytes ||
+        !is_meta(map + *page_bytes, 1, &again) || again != *page_bytes) {
         return ERR_CORRUPT;
     }
-    uint64_t even_txn = metas[0].txn;
-    uint64_t odd_txn = metas[1].txn;
-    *newest = even_txn < odd_txn ? 1 : 0;
-    if (even_txn == 0 && odd_txn == 0) { /* Nothing was ever written. */
-        return 0;
+    bool fits[2];
+    for (unsigned i = 0; i < 2; i++) {
+        const uint8_t *page = map + (size_t)i * *page_bytes;
+        metas[i] = meta_get(page);
+        fits[i] = meta_fits(page, &metas[i], len, *page_bytes);
     }
-    bool fits = even_txn % 2 == 0 && odd_txn % 2 == 1 &&
-                (even_txn == odd_txn + 1 || odd_txn == even_txn + 1);
-    return fits ? 0 : ERR_CORRUPT;
+    *newest = metas[0].txn < metas[1].txn ? 1 : 0;
+    if (!turns_fit(metas[0].txn, metas[1].txn) || !fits[*newest]) {
+        return ERR_CORRUPT;
+    }
+    if (!fits[1 - *newest]) {
+        metas[1 - *newest] = (struct pages_meta){0};
+    }
+    return 0;
 }
 
 /* Nodes --------------------------------------------------------------------------------- */

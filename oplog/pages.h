@@ -13,6 +13,7 @@
 #define PAGES_NONE UINT64_MAX /* The root of an empty tree. */
 #define PAGES_HEADER 16u      /* Bytes at the head of every page. */
 #define PAGES_META 136u       /* Bytes of a meta after it. */
+#define PAGES_META_TXN 144u   /* Where on its page a meta has the number of its transaction. */
 #define PAGES_DEPTH 32u       /* LMDB goes no deeper. */
 
 /* One tree, as LMDB records it. */
@@ -68,7 +69,8 @@ struct page_node {
 };
 
 /* Read and check both metas from the beginning of a file of len bytes. *newest is the one that
- * LMDB takes. ERR_CORRUPT. */
+ * LMDB takes. The other is all zero when it does not fit: a commit that failed while it was written
+ * leaves it so, with the number that it had before. ERR_CORRUPT. */
 int pages_metas(const uint8_t *map, uint64_t len, uint32_t *page_bytes, struct pages_meta metas[2],
                 unsigned *newest) ERR_MUST_CHECK;
 

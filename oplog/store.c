@@ -19,6 +19,7 @@
 #define LMDB_LOCK_BYTES                                                                            \
     (192 + 64 * (LIMIT_READERS - 1)) /* What LMDB makes it for so many readers. */
 #define LOCK_POLL_MS 20
+#define SNAPSHOT_TRIES 1000u
 
 _Static_assert(DB_COUNT <= LIMIT_DATABASES, "every database needs a slot");
 
@@ -177,69 +178,27 @@ static int env_open(struct store *store, uint64_t map_bytes)
     return db_error(rv);
 }
 
-/* How many pages of the file are free, from one on? */
-static int count_free_pages(struct store *store, uint64_t from, uint64_t *out)
-{
-    struct txn *txn;
-    MDB_cursor *cursor;
-    int rv = txn_begin_read(store, &txn);
-    if (rv != 0) {
-        return rv;
-    }
-    *out = 0;
-    rv = db_error(mdb_cursor_open(txn->mdb, 0, &cursor)); /* LMDB's own database of free pages. */
-    if (rv == 0) {
-        MDB_val key;
-        MDB_val value;
-        while ((rv = db_error(mdb_cursor_get(cursor, &key, &value, MDB_NEXT))) == 0) {
-            for (size_t at = sizeof(size_t); at + sizeof(size_t) <= value.mv_size;
-                 at += sizeof(size_t)) {
-                size_t page;
-                memcpy(&page, (const uint8_t *)value.mv_data + at, sizeof(page));
-                *out += page >= from;
-            }
-        }
-        mdb_cursor_close(cursor);
-    }
-    txn_abort(txn);
-    return rv == ERR_UNKNOWN_ID ? 0 : rv;
-}
-
-/* Bytes that the pages in use and the free ones before them take, and those of the file. The
- * file comes last: beside a writer it may have grown. */
-static int file_extent(struct store *store, uint64_t *needed, uint64_t *size, uint64_t *page)
-{
-    MDB_envinfo info;
-    MDB_stat stat;
-    off_t bytes;
-    int rv = mdb_env_info(store->env, &info);
-    if (rv == 0) {
-        rv = mdb_env_stat(store->env, &stat);
-    }
-    if (rv != 0) {
-        return db_error(rv);
-    }
-    rv = check_data_file(store->dir, &bytes);
-    if (rv == 0) {
-        *page = stat.ms_psize;
-        *needed = ((uint64_t)info.me_last_pgno + 1) * stat.ms_psize;
-        *size = (uint64_t)bytes;
-    }
-    return rv;
-}
-
 /* Was the file cut short, or did LMDB never write its last pages? It does not when they were
  * taken and given back within one transaction; then all of them are free. The file is made long
- * enough first, for reading past its end would end in a signal. Nobody else writes. */
+ * enough, for reading past its end would end in a signal. Nobody else writes. */
 static int check_end_is_free(struct store *store)
 {
-    uint64_t needed;
-    uint64_t size;
-    uint64_t page;
-    uint64_t free_pages;
-    int rv = file_extent(store, &needed, &size, &page);
-    if (rv != 0 || needed <= size) {
+    struct guard *guard;
+    int rv = guard_take_newest(&store->file, &guard);
+    if (rv != 0) {
         return rv;
+    }
+    const struct pages *pages = guard_pages(guard);
+    uint64_t there = pages->len / pages->page_bytes;
+    bool whole = there > pages->meta.last;
+    bool free_end = pages->len % pages->page_bytes == 0 && pages->free_map != NULL;
+    for (uint64_t i = there; free_end && i <= pages->meta.last; i++) {
+        free_end = page_bit(pages->free_map, i);
+    }
+    uint64_t needed = (pages->meta.last + 1) * pages->page_bytes;
+    guard_give(&store->file, guard);
+    if (whole || !free_end) {
+        return whole ? 0 : ERR_CORRUPT;
     }
     char *path = path_join(store->dir, DATA_FILE);
     if (path == NULL) {
@@ -250,42 +209,73 @@ static int check_end_is_free(struct store *store)
     if (fd < 0 || ftruncate(fd, (off_t)needed) != 0) {
         rv = db_error(errno);
     }
-    if (rv == 0) {
-        rv = count_free_pages(store, size / page, &free_pages);
-    }
-    if (rv == 0 && (size % page != 0 || free_pages != needed / page - size / page)) {
-        rv = ERR_CORRUPT;
-    }
-    if (rv != 0 && fd >= 0 && ftruncate(fd, (off_t)size) != 0) {
-        rv = ERR_IO;
-    }
     if (fd >= 0) {
         close(fd);
     }
     return rv;
 }
 
-/* A file shorter than its own count of pages would end in a signal when read. A writer, ourselves
- * or another that is at work, has seen to it; without one a reader takes the lock meanwhile. */
-static int check_file_complete(struct store *store)
+/* Does the file have all the pages that its newest meta counts? */
+static int file_is_whole(struct store *store, bool *out)
 {
-    uint64_t needed;
-    uint64_t size;
-    uint64_t page;
+    struct guard *guard;
+    int rv = guard_take_newest(&store->file, &guard);
+    if (rv != 0) {
+        *out = false;
+        return rv == ERR_CORRUPT ? 0 : rv;
+    }
+    const struct pages *pages = guard_pages(guard);
+    *out = pages->len / pages->page_bytes > pages->meta.last;
+    guard_give(&store->file, guard);
+    return 0;
+}
+
+/* What only a writer may do before LMDB sees the file. */
+static int mend_file(struct store *store, const char *path, bool unfinished)
+{
+    int rv = unfinished ? guard_finish(&store->file, path) : 0;
+    return rv == 0 ? check_end_is_free(store) : rv;
+}
+
+/* A file shorter than its own count of pages would end in a signal when read, and one whose last
+ * commit is unfinished may lack it. A writer, ourselves or another that is at work, has seen to
+ * it; without one a reader takes the lock meanwhile. */
+static int check_file_complete(struct store *store, const char *path, bool unfinished)
+{
+    bool whole;
     int lock_fd;
-    int rv = file_extent(store, &needed, &size, &page);
-    if (rv != 0 || needed <= size) {
+    if (store->writable) {
+        return mend_file(store, path, unfinished);
+    }
+    int rv = file_is_whole(store, &whole);
+    if (rv != 0 || (whole && !unfinished)) {
         return rv;
     }
-    if (store->writable) {
-        return check_end_is_free(store);
-    }
     rv = lock_writer(store->dir, 0, &lock_fd);
-    if (rv != 0) {
-        return rv == ERR_BUSY ? 0 : ERR_CORRUPT;
+    if (rv == ERR_BUSY) {
+        return 0;
     }
-    rv = check_end_is_free(store);
-    close(lock_fd);
+    if (rv == 0) {
+        rv = mend_file(store, path, unfinished);
+        close(lock_fd);
+    }
+    return rv == ERR_READ_ONLY ? ERR_CORRUPT : rv;
+}
+
+/* Check the data file before LMDB sees it. */
+static int guard_begin(struct store *store)
+{
+    bool unfinished;
+    char *path = path_join(store->dir, DATA_FILE);
+    if (path == NULL) {
+        return ERR_NO_MEMORY;
+    }
+    int rv = guard_open(&store->file, path, &unfinished);
+    if (rv == 0) {
+        rv = check_file_complete(store, path, unfinished);
+    }
+    free(path);
+    store->guarded = rv == 0;
     return rv;
 }
 
@@ -343,6 +333,7 @@ static struct store *store_new(const char *dir, bool writable)
         return NULL;
     }
     store->lock_fd = -1;
+    store->file.fd = -1;
     store->writable = writable;
     store->dir = strdup(dir);
     if (store->dir == NULL || pthread_rwlock_init(&store->map_lock, NULL) != 0) {
@@ -350,6 +341,7 @@ static struct store *store_new(const char *dir, bool writable)
         free(store);
         return NULL;
     }
+    pthread_mutex_init(&store->file.lock, NULL);
     return store;
 }
 
@@ -361,6 +353,8 @@ void store_close(struct store *store)
     if (store->env != NULL) {
         mdb_env_close(store->env);
     }
+    guard_close(&store->file);
+    pthread_mutex_destroy(&store->file.lock);
     if (store->lock_fd >= 0) {
         close(store->lock_fd);
     }
@@ -440,10 +434,10 @@ int store_open(const char *dir, enum store_mode mode, struct store **out)
         rv = lock_writer(dir, LIMIT_WRITER_WAIT_MS, &store->lock_fd);
     }
     if (rv == 0) {
-        rv = env_open(store, 0);
+        rv = guard_begin(store);
     }
     if (rv == 0) {
-        rv = check_file_complete(store);
+        rv = env_open(store, 0);
     }
     if (rv == 0) {
         rv = open_databases(store, 0);
@@ -555,6 +549,27 @@ static int begin_locked(struct store *store, unsigned flags, MDB_txn **out)
     return rv;
 }
 
+/* The same, once more where another process has grown the map. */
+static int begin_mapped(struct store *store, unsigned flags, MDB_txn **out)
+{
+    int rv = begin_locked(store, flags, out);
+    while (rv == MDB_MAP_RESIZED) {
+        int adopted = adopt_map(store);
+        if (adopted != 0) {
+            return adopted;
+        }
+        rv = begin_locked(store, flags, out);
+    }
+    return db_error(rv);
+}
+
+/* The snapshot that belongs to a transaction. */
+static int take_guard(struct txn *txn, bool writes)
+{
+    uint64_t id = mdb_txn_id(txn->mdb);
+    return guard_take(&txn->store->file, writes ? id - 1 : id, writes, &txn->guard);
+}
+
 static int txn_begin(struct store *store, unsigned flags, struct txn **out)
 {
     struct txn *txn = calloc(1, sizeof(*txn));
@@ -562,18 +577,20 @@ static int txn_begin(struct store *store, unsigned flags, struct txn **out)
         return ERR_NO_MEMORY;
     }
     txn->store = store;
-    int rv = begin_locked(store, flags, &txn->mdb);
-    while (rv == MDB_MAP_RESIZED) {
-        int adopted = adopt_map(store);
-        if (adopted != 0) {
-            free(txn);
-            return adopted;
+    int rv = ERR_UNKNOWN_ID;
+    for (unsigned i = 0; i < SNAPSHOT_TRIES && rv == ERR_UNKNOWN_ID; i++) {
+        rv = begin_mapped(store, flags, &txn->mdb);
+        if (rv == 0 && store->guarded) {
+            rv = take_guard(txn, flags != MDB_RDONLY);
+            if (rv != 0) { /* Another process has committed twice meanwhile: once more. */
+                mdb_txn_abort(txn->mdb);
+                pthread_rwlock_unlock(&store->map_lock);
+            }
         }
-        rv = begin_locked(store, flags, &txn->mdb);
     }
     if (rv != 0) {
         free(txn);
-        return db_error(rv);
+        return rv == ERR_UNKNOWN_ID ? ERR_CORRUPT : rv;
     }
     *out = txn;
     return 0;
@@ -644,18 +661,49 @@ static bool room_is_short(const struct store *store)
            (uint64_t)size + LIMIT_TXN_BYTES > limit.rlim_cur;
 }
 
-int txn_commit(struct txn *txn)
+static void txn_free(struct txn *txn)
 {
-    close_cursors(txn);
-    int rv = db_error(mdb_txn_commit(txn->mdb));
     pthread_rwlock_unlock(&txn->store->map_lock);
-    if (rv == ERR_MAP_FULL) {
-        txn->store->map_full = true;
-    } else if (rv != 0) { /* What reached the disk is unknown: reopen to find out. */
-        txn->store->failed = true;
-        rv = rv == ERR_IO && room_is_short(txn->store) ? ERR_DISK_FULL : rv;
+    if (txn->guard != NULL) {
+        guard_give(&txn->store->file, txn->guard);
     }
     free(txn);
+}
+
+/* Count the changes, so that the older of the two snapshots in the file is known for what it is
+ * even where the numbers of their transactions are damaged. */
+static int count_change(struct txn *txn)
+{
+    uint8_t count[8] = {0};
+    size_t len = sizeof(count);
+    if (!txn->changed || txn->guard == NULL) {
+        return 0;
+    }
+    int rv = meta_get(txn, GUARD_GENERATION, count, &len);
+    if (rv != 0 && rv != ERR_UNKNOWN_ID) {
+        return rv == ERR_TOO_LARGE ? ERR_CORRUPT : rv;
+    }
+    be_put(count, sizeof(count), be_get(count, sizeof(count)) + 1);
+    return meta_put(txn, GUARD_GENERATION, bytes_of(count, sizeof(count)));
+}
+
+int txn_commit(struct txn *txn)
+{
+    struct store *store = txn->store;
+    int rv = count_change(txn);
+    close_cursors(txn);
+    if (rv == 0) {
+        rv = db_error(mdb_txn_commit(txn->mdb));
+    } else {
+        mdb_txn_abort(txn->mdb);
+    }
+    txn_free(txn);
+    if (rv == ERR_MAP_FULL) {
+        store->map_full = true;
+    } else if (rv != 0) { /* What reached the disk is unknown: reopen to find out. */
+        store->failed = true;
+        rv = rv == ERR_IO && room_is_short(store) ? ERR_DISK_FULL : rv;
+    }
     return rv;
 }
 
@@ -666,8 +714,7 @@ void txn_abort(struct txn *txn)
     }
     close_cursors(txn);
     mdb_txn_abort(txn->mdb);
-    pthread_rwlock_unlock(&txn->store->map_lock);
-    free(txn);
+    txn_free(txn);
 }
 
 /* Facts about the store --------------------------------------------------------------- */

@@ -21,6 +21,7 @@ static const char bad_signature[] = "bad_signature";
 static const char missing[] = "missing";       /* Its arrival number has no op. */
 static const char bad_author[] = "bad_author"; /* Its author is not known. */
 static const char bad_index[] = "bad_index";   /* Rows that belong to no op. */
+static const char bad_page[] = "bad_page";     /* A page of the file that is no good. */
 static const char bad_row[] = "bad_row";       /* A row that does not fit its check. */
 
 struct check {
@@ -66,7 +67,7 @@ static int arrivals(struct txn *txn, uint64_t *out)
         return rv;
     }
     uint64_t most = log > order ? log : order;
-    bool lost = false;
+    uint64_t bad_rows = 0;
     rv = db_step(cursor, MDB_LAST, &key, &value);
     if (rv != 0 && rv != ERR_UNKNOWN_ID && rv != ERR_CORRUPT) {
         return rv;
@@ -75,9 +76,9 @@ static int arrivals(struct txn *txn, uint64_t *out)
     *out = rv == ERR_CORRUPT ? log : rv != 0 ? 0 : last < most ? last + 1 : most;
     rv = db_cursor(txn, DB_heads, &cursor);
     if (rv == 0) {
-        rv = db_step_good(cursor, MDB_FIRST, &key, &value, &lost);
+        rv = db_step_good(cursor, MDB_FIRST, &key, &value, &bad_rows);
     }
-    for (; rv == 0; rv = db_step_good(cursor, MDB_NEXT, &key, &value, &lost)) {
+    for (; rv == 0; rv = db_step_good(cursor, MDB_NEXT, &key, &value, &bad_rows)) {
         uint64_t n = value.len == 32 ? be_get(value.data + 24, 8) : 0;
         *out = n >= *out && n < order ? n + 1 : *out;
     }
@@ -99,6 +100,12 @@ static void damaged(struct pass *pass, uint64_t n, const char *problem)
 {
     struct damage damage = {.n = n, .problem = problem};
     record(pass->check, &damage);
+}
+
+static void damaged_database(struct check *check, const char *problem, const char *database)
+{
+    struct damage damage = {.n = check->total, .problem = problem, .database = database};
+    record(check, &damage);
 }
 
 static void damaged_op(struct pass *pass, const struct row *row, const struct op_hash *hash,
@@ -159,14 +166,14 @@ static bool is_followed(struct pass *pass, const struct row *row, const struct o
     struct bytes value;
     struct log_run run;
     struct row first;
-    bool lost = false;
+    uint64_t bad_rows = 0;
     be_put(from, 4, row->author_ix);
     be_put(from + 4, 8, row->op.seq + 1);
     int rv = db_cursor(pass->txn, DB_chains, &cursor);
     if (rv == 0) {
-        rv = db_seek_good(cursor, bytes_of(from, sizeof(from)), &key, &value, &lost);
+        rv = db_seek_good(cursor, bytes_of(from, sizeof(from)), &key, &value, &bad_rows);
     }
-    for (; rv == 0; rv = db_step_good(cursor, MDB_NEXT, &key, &value, &lost)) {
+    for (; rv == 0; rv = db_step_good(cursor, MDB_NEXT, &key, &value, &bad_rows)) {
         if (run_read(key, value, &run) != 0 || log_row(pass->txn, run.n, &first) != 0) {
             continue; /* Named elsewhere. */
         }
@@ -190,6 +197,14 @@ static bool is_lost_head(struct pass *pass, const struct row *row, const struct 
            head_get(pass->txn, row->author_ix, hash, &head) != 0 && !is_followed(pass, row, hash);
 }
 
+/* Why can a row not be read? */
+static const char *lost_with_page(struct pass *pass, uint64_t n)
+{
+    uint8_t key[8];
+    be_put(key, sizeof(key), n);
+    return db_page_is_bad(pass->txn, DB_log, bytes_of(key, sizeof(key))) ? bad_page : unreadable;
+}
+
 static void check_op(struct pass *pass, uint64_t n)
 {
     struct row row;
@@ -197,7 +212,7 @@ static void check_op(struct pass *pass, uint64_t n)
     enum payload_state state;
     int rv = log_row(pass->txn, n, &row);
     if (rv != 0) {
-        damaged(pass, n, rv == ERR_UNKNOWN_ID ? missing : unreadable);
+        damaged(pass, n, rv == ERR_UNKNOWN_ID ? missing : lost_with_page(pass, n));
         return;
     }
     struct op_hash hash = op_hash(&row.op);
@@ -273,6 +288,41 @@ static int check_log(struct check *check, struct pool *pool, const struct verify
     return check->error;
 }
 
+/* Pages --------------------------------------------------------------------------------- */
+
+static const char free_list[] = "free pages";
+static const char all_databases[] = "databases";
+
+/* What is lost with a page of the log is named op by op. */
+static int note_fault(void *ctx, const struct page_fault *fault)
+{
+    struct check *check = ctx;
+    const char *database = fault->database.data == NULL ? free_list : all_databases;
+    for (int db = 0; db < DB_COUNT; db++) {
+        if (bytes_equal(fault->database, bytes_of_text(db_name((enum db)db)))) {
+            database = db_name((enum db)db);
+            if (db == DB_log && fault->bounded) {
+                return 0;
+            }
+        }
+    }
+    damaged_database(check, bad_page, database);
+    return 0;
+}
+
+static int check_pages(struct check *check)
+{
+    struct txn *txn;
+    struct pages_visitor visitor = {.ctx = check, .fault = note_fault};
+    int rv = txn_begin_read(check->store, &txn);
+    if (rv != 0) {
+        return rv;
+    }
+    rv = pages_walk(guard_pages(txn->guard), &visitor);
+    txn_abort(txn);
+    return rv;
+}
+
 /* Heads, counts ------------------------------------------------------------------------ */
 
 static void check_head(struct pass *pass, const struct author *author, const struct head *head)
@@ -313,13 +363,13 @@ static int check_heads(struct pass *pass, const struct author *author, uint32_t 
     struct db_cursor *cursor;
     struct bytes key;
     struct bytes value;
-    bool lost = false;
+    uint64_t bad_rows = 0;
     be_put(from, sizeof(from), author->ix);
     int rv = db_cursor(pass->txn, DB_heads, &cursor);
     if (rv == 0) {
-        rv = db_seek_good(cursor, bytes_of(from, sizeof(from)), &key, &value, &lost);
+        rv = db_seek_good(cursor, bytes_of(from, sizeof(from)), &key, &value, &bad_rows);
     }
-    for (; rv == 0; rv = db_step_good(cursor, MDB_NEXT, &key, &value, &lost)) {
+    for (; rv == 0; rv = db_step_good(cursor, MDB_NEXT, &key, &value, &bad_rows)) {
         struct head head;
         if (key.len < 4 || be_get(key.data, 4) != author->ix) {
             break;
@@ -357,13 +407,13 @@ static int count_in_runs(struct txn *txn, uint64_t *out)
     struct db_cursor *cursor;
     struct bytes key = {0};
     struct bytes value;
-    bool lost = false;
+    uint64_t bad_rows = 0;
     *out = 0;
     int rv = db_cursor(txn, DB_chains, &cursor);
     if (rv == 0) {
-        rv = db_step_good(cursor, MDB_FIRST, &key, &value, &lost);
+        rv = db_step_good(cursor, MDB_FIRST, &key, &value, &bad_rows);
     }
-    for (; rv == 0; rv = db_step_good(cursor, MDB_NEXT, &key, &value, &lost)) {
+    for (; rv == 0; rv = db_step_good(cursor, MDB_NEXT, &key, &value, &bad_rows)) {
         struct log_run run = {0};
         (void)!run_read(key, value, &run); /* An unreadable row counts as no ops. */
         *out += run.count;
@@ -399,16 +449,16 @@ static int check_rows(struct pass *pass, enum db db)
     struct db_cursor *cursor;
     struct bytes key = {0};
     struct bytes value;
+    uint64_t bad_rows = 0;
     int rv = db_cursor(pass->txn, db, &cursor);
     if (rv == 0) {
-        rv = db_step(cursor, MDB_FIRST, &key, &value);
+        rv = db_step_good(cursor, MDB_FIRST, &key, &value, &bad_rows);
     }
-    for (; rv == 0 || rv == ERR_CORRUPT; rv = db_step(cursor, MDB_NEXT, &key, &value)) {
-        if (rv == ERR_CORRUPT) {
-            struct damage damage = {
-                .n = pass->check->total, .problem = bad_row, .database = db_name(db)};
-            record(pass->check, &damage);
-        }
+    while (rv == 0) {
+        rv = db_step_good(cursor, MDB_NEXT, &key, &value, &bad_rows);
+    }
+    for (uint64_t i = 0; i < bad_rows; i++) {
+        damaged_database(pass->check, bad_row, db_name(db));
     }
     return rv == ERR_UNKNOWN_ID ? 0 : rv;
 }
@@ -429,12 +479,12 @@ static int check_each_author(struct pass *pass, uint64_t *authors, uint64_t *ops
     struct bytes key = {0};
     struct bytes value;
     struct author author;
-    bool lost = false;
+    uint64_t bad_rows = 0;
     int rv = db_cursor_open(pass->txn, DB_authors, &cursor);
     if (rv != 0) {
         return rv;
     }
-    rv = db_step_good(&cursor, MDB_FIRST, &key, &value, &lost);
+    rv = db_step_good(&cursor, MDB_FIRST, &key, &value, &bad_rows);
     while (rv == 0) {
         ++*authors;
         if (author_read(key, value, &author) == 0) {
@@ -442,7 +492,7 @@ static int check_each_author(struct pass *pass, uint64_t *authors, uint64_t *ops
             rv = check_author(pass, &author);
         }
         if (rv == 0) {
-            rv = db_step_good(&cursor, MDB_NEXT, &key, &value, &lost);
+            rv = db_step_good(&cursor, MDB_NEXT, &key, &value, &bad_rows);
         }
     }
     db_cursor_close(&cursor);
@@ -502,12 +552,12 @@ static int name_by_runs(struct txn *txn, struct damage *found, size_t count)
     struct db_cursor *cursor;
     struct bytes key = {0};
     struct bytes value;
-    bool lost = false;
+    uint64_t bad_rows = 0;
     int rv = db_cursor(txn, DB_chains, &cursor);
     if (rv == 0) {
-        rv = db_step_good(cursor, MDB_FIRST, &key, &value, &lost);
+        rv = db_step_good(cursor, MDB_FIRST, &key, &value, &bad_rows);
     }
-    for (; rv == 0; rv = db_step_good(cursor, MDB_NEXT, &key, &value, &lost)) {
+    for (; rv == 0; rv = db_step_good(cursor, MDB_NEXT, &key, &value, &bad_rows)) {
         struct log_run run;
         if (run_read(key, value, &run) != 0) {
             continue;
@@ -528,12 +578,12 @@ static int name_by_order(struct txn *txn, struct damage *found, size_t count)
     struct db_cursor *cursor;
     struct bytes key = {0};
     struct bytes value;
-    bool lost = false;
+    uint64_t bad_rows = 0;
     int rv = db_cursor(txn, DB_order, &cursor);
     if (rv == 0) {
-        rv = db_step_good(cursor, MDB_FIRST, &key, &value, &lost);
+        rv = db_step_good(cursor, MDB_FIRST, &key, &value, &bad_rows);
     }
-    for (; rv == 0; rv = db_step_good(cursor, MDB_NEXT, &key, &value, &lost)) {
+    for (; rv == 0; rv = db_step_good(cursor, MDB_NEXT, &key, &value, &bad_rows)) {
         if (value.len < 8 || key.len < sizeof(found->id.b)) {
             continue;
         }
@@ -630,7 +680,10 @@ int verify_store(struct store *store, unsigned threads, const struct verify_repo
     pthread_mutex_init(&check.lock, NULL);
     buf_init(&check.found, SIZE_MAX);
     out->ops = check.total;
-    rv = check_log(&check, pool, report);
+    rv = check_pages(&check);
+    if (rv == 0) {
+        rv = check_log(&check, pool, report);
+    }
     if (rv == 0) {
         rv = check_authors(&check, out);
     }
