@@ -46,6 +46,7 @@
 #define LIMIT_MAP_HEADROOM MIB(256)    /* free before each write: more than one commit can take */
 #define LIMIT_MAP_MAX GIB(4096)
 #define LIMIT_WRITER_WAIT_MS 5000u     /* how long a second writer waits */
+#define LIMIT_SCRUB_OPS 256u           /* ops that one step of the scrub checks */
 
 /* Keys (spec/keys.md). */
 #define LIMIT_PASSPHRASE 1024u         /* bytes of a passphrase */
