@@ -333,10 +333,8 @@ int opcheck_author(void *ctx, struct bytes key, struct bytes value)
         return rv;
     }
     if (rv != 0 || !has || memcmp(named.b, author.key.b, sizeof(named.b)) != 0) {
-        struct damage damage = {.n = check->total,
-                                .problem = bad_author,
-                                .has_author = true,
-                                .author = author.key};
+        struct damage damage = {
+            .n = check->total, .problem = bad_author, .has_author = true, .author = author.key};
         check->found(check->ctx, &damage);
     }
     return 0;

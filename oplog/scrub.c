@@ -89,12 +89,9 @@ static int step_rows(struct scrub *scrub, struct op_check *check, uint32_t ops, 
 
 static int (*const steps[SCRUB_PHASES])(struct scrub *scrub, struct op_check *check, uint32_t ops,
                                         bool *ended) = {
-    [SCRUB_ENDS] = step_ends,
-    [SCRUB_OPS] = step_ops,
-    [SCRUB_NAME_RUNS] = step_name_runs,
-    [SCRUB_NAME_ORDER] = step_name_order,
-    [SCRUB_HEADS] = step_heads,
-    [SCRUB_AUTHORS] = step_authors,
+    [SCRUB_ENDS] = step_ends,           [SCRUB_OPS] = step_ops,
+    [SCRUB_NAME_RUNS] = step_name_runs, [SCRUB_NAME_ORDER] = step_name_order,
+    [SCRUB_HEADS] = step_heads,         [SCRUB_AUTHORS] = step_authors,
     [SCRUB_ROWS] = step_rows,
 };
 
@@ -149,7 +146,7 @@ static void tell_step(struct scrub *scrub, const struct verify_report *report, b
 
 /* Steps ----------------------------------------------------------------------------------- */
 
-/* What is next, when a phase has ended. Other than that only OPS is left, for the names. */
+/* What comes when a phase has ended; for OPS also when enough ops wait for their names. */
 static enum scrub_phase phase_after(const struct scrub *scrub)
 {
     switch (scrub->phase) {
