@@ -226,8 +226,9 @@ typed() {
     rm -f "$work/keys"
     mkfifo "$work/keys"
     : >"$work/screen"
-    # What runs in the background has Ctrl-C ignored, and so would all that it starts.
-    env --default-signal=INT,QUIT script -qefc "$(printf '%q ' "$@")" /dev/null <"$work/keys" >"$work/screen" 2>&1 &
+    # What runs in the background has Ctrl-C ignored, and so would all that it starts. script(1)
+    # starts $SHELL, which must not stay in between: Ctrl-C would end it.
+    env --default-signal=INT,QUIT script -qefc "exec$(printf ' %q' "$@")" /dev/null <"$work/keys" >"$work/screen" 2>&1 &
     terminal=$!
     exec 9>"$work/keys"
 }
@@ -270,15 +271,28 @@ if command -v script >/dev/null; then
     check 'may have two lines' shows 1 'And the rest of it'
     tail -n 1 "$work/code" >&9
     check 'as it is written' typed_ends 0
-    # Ctrl-C: the process ends by it, and the terminal shows again what is typed. The shell in
-    # between gets the signal too, and may end by it once it has said all that is asked here.
-    typed bash -c "trap : INT; $real ${claim[*]@Q}; echo code \$?; stty -a"
-    check 'before Ctrl-C' shows 1 'Passphrase of'
-    printf '\003' >&9
-    check 'Ctrl-C ends it' shows 1 'code 130'
-    check 'the terminal shows what is typed' wait_for 10 grep -qE '(^| )echo( |$)' "$work/screen"
-    exec 9>&-
-    wait "$terminal"
+    # Ctrl-C: the process ends by it, and the terminal shows again what is typed.
+    cat >"$work/interrupted" <<'END'
+trap : INT
+echo "on $(tty)"
+before=$(stty -g)
+"$@"
+echo "code $?"
+after=$(stty -g)
+[ "$before" = "$after" ] && echo 'modes are as before'
+stty -a
+END
+    for shell in "$BASH" /bin/sh; do
+        SHELL=$shell typed bash "$work/interrupted" "$real" "${claim[@]}"
+        check "before Ctrl-C ($shell)" shows 1 'Passphrase of'
+        tty=$(sed -n 's/^on \([a-z0-9/]*\).*/\1/p' "$work/screen")
+        check 'what is typed is hidden' grep -qE '(^| )-echo( |$)' <(stty -a <"$tty")
+        printf '\003' >&9
+        check 'Ctrl-C ends it' shows 1 'code 130'
+        check 'what started it goes on' typed_ends 0
+        check 'the terminal is as before' shows 1 'modes are as before'
+        check 'it shows what is typed' grep -qE '(^| )echo( |$)' "$work/screen"
+    done
 else
     skip_test 'there is no script(1) to play a terminal'
 fi
