@@ -12,6 +12,9 @@
 
 #include "oplog/keyfile.h"
 
+/* Of the file that a key of a store is written to first. */
+#define SAVE_SUFFIX ".new"
+
 struct key_seal key_seal_of(struct bytes passphrase)
 {
     return (struct key_seal){.passphrase = passphrase, .passes = 3, .kib = 128u * 1024u};
@@ -161,7 +164,7 @@ int key_save_sealed(const char *dir, enum key_role role, const struct key *key,
                     const struct key_seal *seal)
 {
     char *path = file_path(dir, role);
-    int rv = path == NULL ? ERR_NO_MEMORY : write_key(path, ".new", role, key, seal);
+    int rv = path == NULL ? ERR_NO_MEMORY : write_key(path, SAVE_SUFFIX, role, key, seal);
     free(path);
     return rv;
 }
@@ -280,12 +283,28 @@ bool key_exists(const char *dir, enum key_role role)
     return there;
 }
 
+/* Remove a file; where the name has a suffix, there need be none. */
+static int remove_at(const char *path, const char *suffix)
+{
+    char *name = NULL;
+    if (asprintf(&name, "%s%s", path, suffix) < 0) {
+        return ERR_NO_MEMORY;
+    }
+    bool fine = unlink(name) == 0 || (suffix[0] != 0 && errno == ENOENT);
+    int rv = fine ? 0 : err_from_errno(errno);
+    free(name);
+    return rv;
+}
+
 int key_remove(const char *dir, enum key_role role)
 {
     char *path = file_path(dir, role);
-    int rv = ERR_NO_MEMORY;
-    if (path != NULL) {
-        rv = unlink(path) == 0 ? sync_parent(path) : err_from_errno(errno);
+    int rv = path == NULL ? ERR_NO_MEMORY : remove_at(path, SAVE_SUFFIX);
+    if (rv == 0) {
+        rv = remove_at(path, "");
+    }
+    if (rv == 0) {
+        rv = sync_parent(path);
     }
     free(path);
     return rv;

@@ -58,7 +58,7 @@ int key_load_sealed(const char *dir, enum key_role role, struct bytes passphrase
 /* Is there such a file? */
 bool key_exists(const char *dir, enum key_role role);
 
-/* Take it away, durably. */
+/* Take it away, durably, with what a process that was stopped has left of writing it. */
 int key_remove(const char *dir, enum key_role role) ERR_MUST_CHECK;
 
 /* The root's key in a sealed file elsewhere; errors as with key_save. */

@@ -496,7 +496,10 @@ static void the_root_elsewhere(void **state)
     assert_err("a node's", import_with(support_path(dir, "node.key"), "", &sealed),
                ERR_KEY_MISSING);
 
+    const char *half = support_path(dir, "root.key.new"); /* A whole key may be in it. */
+    file_write(half, "precious", 8);
     assert_ok(key_remove(dir, KEY_ROOT));
+    assert_int_equal(access(half, F_OK), -1);
     assert_false(key_exists(dir, KEY_ROOT));
     assert_err("removed twice", key_remove(dir, KEY_ROOT), ERR_IO);
     key_free(root);
