@@ -2,12 +2,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <libgen.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "base/file.h"
 
 static int fail(int code)
 {
@@ -49,38 +50,6 @@ int newfile_open(struct newfile *file, const char *path)
     return fail(why);
 }
 
-/* Rename, but never over something. Where the file system cannot promise that, look first. */
-static int rename_to(const char *from, const char *to)
-{
-    if (renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE) == 0) {
-        return 0;
-    }
-    if (errno != EINVAL && errno != ENOSYS) {
-        return fail(errno);
-    }
-    struct stat st;
-    if (lstat(to, &st) == 0) {
-        return fail(EEXIST);
-    }
-    return rename(from, to) == 0 ? 0 : fail(errno);
-}
-
-static int sync_folder_of(const char *path)
-{
-    char *copy = strdup(path);
-    if (copy == NULL) {
-        return fail(ENOMEM);
-    }
-    int fd = open(dirname(copy), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    free(copy);
-    if (fd < 0) {
-        return fail(errno);
-    }
-    int rv = fsync(fd) == 0 ? 0 : fail(errno);
-    close(fd);
-    return rv;
-}
-
 int newfile_finish(struct newfile *file)
 {
     if (file->temporary == NULL) {
@@ -89,13 +58,13 @@ int newfile_finish(struct newfile *file)
     if (fsync(file->fd) != 0) {
         return fail(errno);
     }
-    int rv = rename_to(file->temporary, file->path);
+    int rv = file_rename_new(file->temporary, file->path);
     if (rv != 0) {
         return rv;
     }
     free(file->temporary);
     file->temporary = NULL;
-    return sync_folder_of(file->path);
+    return file_sync_parent(file->path);
 }
 
 void newfile_close(struct newfile *file)

@@ -3,13 +3,13 @@
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <libgen.h>
 #include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "oplog/keyfile.h"
 
 /* Of the file that a key of a store is written to first. */
@@ -97,39 +97,6 @@ static int write_file(const char *path, const uint8_t *data, size_t len)
     return rv;
 }
 
-/* The folder that a path is in. */
-static int sync_parent(const char *path)
-{
-    char *copy = strdup(path);
-    if (copy == NULL) {
-        return ERR_NO_MEMORY;
-    }
-    int fd = open(dirname(copy), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    free(copy);
-    if (fd < 0) {
-        return err_from_errno(errno);
-    }
-    int rv = fsync(fd) == 0 ? 0 : err_from_errno(errno);
-    close(fd);
-    return rv;
-}
-
-/* Give a file its name without ever replacing one. Some memory sticks know no links. */
-static int put_in_place(const char *temporary, const char *path)
-{
-    if (link(temporary, path) == 0) {
-        (void)unlink(temporary);
-        return 0;
-    }
-    if ((errno == EPERM || errno == EOPNOTSUPP) &&
-        renameat2(AT_FDCWD, temporary, AT_FDCWD, path, RENAME_NOREPLACE) == 0) {
-        return 0;
-    }
-    int rv = err_from_errno(errno);
-    (void)unlink(temporary);
-    return rv;
-}
-
 /* The temporary file beside it is ours by its suffix. */
 static int write_key(const char *path, const char *suffix, enum key_role role,
                      const struct key *key, const struct key_seal *seal)
@@ -149,10 +116,13 @@ static int write_key(const char *path, const char *suffix, enum key_role role,
     (void)unlink(temporary); /* Left by a process that was stopped in between. */
     rv = write_file(temporary, file, len);
     if (rv == 0) {
-        rv = put_in_place(temporary, path);
+        rv = file_rename_new(temporary, path);
+        if (rv != 0) {
+            (void)unlink(temporary);
+        }
     }
     if (rv == 0) {
-        rv = sync_parent(path);
+        rv = file_sync_parent(path);
     }
 out:
     sodium_free(file);
@@ -304,7 +274,7 @@ int key_remove(const char *dir, enum key_role role)
         rv = remove_at(path, "");
     }
     if (rv == 0) {
-        rv = sync_parent(path);
+        rv = file_sync_parent(path);
     }
     free(path);
     return rv;
