@@ -1,8 +1,9 @@
-#include <errno.h>
 #include <jansson.h>
 #include <math.h>
+#include <pthread.h>
 #include <sodium.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "base/limits.h"
 #include "base/mp.h"
@@ -422,6 +423,37 @@ static int refuse_syntax(struct json_why *why, const json_error_t *error)
     return ERR_BAD_JSON;
 }
 
+/* When there is no memory, jansson drops the character that it was about to keep, goes on, and
+ * gives a text that lacks it. So what it asks for in vain is noted, by thread. */
+static _Thread_local bool lacked_memory;
+
+static void *note_lack(size_t size)
+{
+    void *memory = malloc(size);
+    lacked_memory = lacked_memory || memory == NULL;
+    return memory;
+}
+
+static void watch_memory(void)
+{
+    json_set_alloc_funcs(note_lack, free);
+}
+
+static int parse(struct bytes text, json_t **out, json_error_t *error)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    (void)pthread_once(&once, watch_memory);
+    lacked_memory = false;
+    *out = json_loadb((const char *)text.data, text.len, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY,
+                      error);
+    if (lacked_memory) {
+        json_decref(*out);
+        *out = NULL;
+        return ERR_NO_MEMORY;
+    }
+    return *out != NULL ? 0 : ERR_BAD_JSON;
+}
+
 int value_from_json(struct arena *arena, struct bytes text, struct value *out, struct json_why *why)
 {
     struct reader reader = {.arena = arena, .why = why};
@@ -433,18 +465,20 @@ int value_from_json(struct arena *arena, struct bytes text, struct value *out, s
     if (text_depth(text) > LIMIT_DEPTH + WRAPPERS) {
         return refuse(&reader, ERR_TOO_LARGE, "nested too deeply");
     }
-    const char *data = text.len == 0 ? "" : (const char *)text.data;
-    if (memchr(data, 0, text.len) != NULL) { /* jansson would take it for the end. */
+    if (text.len == 0) {
+        text = bytes_of_text("");
+    }
+    if (memchr(text.data, 0, text.len) != NULL) { /* jansson would take it for the end. */
         return refuse(&reader, ERR_BAD_JSON, "zero byte in JSON");
     }
     json_error_t error;
-    errno = 0;
-    json_t *json = json_loadb(data, text.len, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &error);
-    if (json == NULL) { /* Without memory jansson names any error, but malloc sets errno. */
-        return errno == ENOMEM ? ERR_NO_MEMORY : refuse_syntax(why, &error);
+    json_t *json;
+    int err = parse(text, &json, &error);
+    if (err != 0) {
+        return err == ERR_BAD_JSON ? refuse_syntax(why, &error) : err;
     }
     struct value read = value_null();
-    int err = read_value(&reader, json, &read);
+    err = read_value(&reader, json, &read);
     if (err == 0) {
         *out = read;
     }

@@ -50,7 +50,7 @@ export CMOCKA_MESSAGE_OUTPUT=STDOUT
 unset CMOCKA_XML_FILE CMOCKA_TEST_ABORT MESHLOG_STORE MESHLOG_PASSPHRASE_FILE XDG_DATA_HOME XDG_RUNTIME_DIR
 unset MAKEFLAGS MFLAGS GNUMAKEFLAGS MAKELEVEL MAKEOVERRIDES
 # The sanitizer, not cmocka, shall see a bad address: it tells where.
-export ASAN_OPTIONS="handle_segv=2:handle_sigbus=2:handle_sigfpe=2:handle_sigill=2:strict_string_checks=1:detect_stack_use_after_return=1${ASAN_OPTIONS:+:$ASAN_OPTIONS}"
+export ASAN_OPTIONS="handle_segv=2:handle_sigbus=2:handle_sigfpe=2:handle_sigill=2:strict_string_checks=1:allocator_may_return_null=1:detect_stack_use_after_return=1${ASAN_OPTIONS:+:$ASAN_OPTIONS}"
 export UBSAN_OPTIONS="print_stacktrace=1${UBSAN_OPTIONS:+:$UBSAN_OPTIONS}"
 export TSAN_OPTIONS="halt_on_error=1:second_deadlock_stack=1${TSAN_OPTIONS:+:$TSAN_OPTIONS}"
 
