@@ -20,6 +20,11 @@ void buf_init(struct buf *buf, size_t max)
     *buf = (struct buf){.max = max};
 }
 
+struct buf buf_over(void *memory, size_t size)
+{
+    return (struct buf){.data = memory, .cap = size, .max = size};
+}
+
 void buf_free(struct buf *buf)
 {
     free(buf->data);

@@ -103,6 +103,10 @@ struct buf {
 };
 
 void buf_init(struct buf *buf, size_t max);
+
+/* Over memory of the caller's, which it never outgrows; not to be freed. */
+struct buf buf_over(void *memory, size_t size);
+
 void buf_free(struct buf *buf);
 
 /* Overwrite the memory that it has, for secrets, before it is freed. */

@@ -14,16 +14,10 @@ __attribute__((format(printf, 3, 0))) static void set_message(char *message, siz
                                                               const char *format, va_list args)
 {
     char raw[1024];
-    struct buf escaped;
     (void)vsnprintf(raw, sizeof(raw), format, args);
-    buf_init(&escaped, 2 * sizeof(raw));
+    struct buf escaped = buf_over(message, size - 1);
     text_escape(bytes_of_text(raw), size - 8, &escaped);
-    size_t len = escaped.len < size ? escaped.len : size - 1;
-    if (len > 0) {
-        memcpy(message, escaped.data, len);
-    }
-    message[len] = 0;
-    buf_free(&escaped);
+    message[escaped.len] = 0;
 }
 
 int call_fail(struct call *call, int err, const char *format, ...)

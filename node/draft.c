@@ -171,7 +171,8 @@ static int read_payload(struct call *call, uint32_t kind, struct value *request,
         erase_from_text(call->arena, payload);
     }
     size_t start = payloads->len;
-    int rv = payload_encode(payload, salts, payloads);
+    int rv = arena_error(call->arena); /* Then something in it is empty. */
+    rv = rv != 0 ? rv : payload_encode(payload, salts, payloads);
     if (rv != 0) {
         return fail_payload(call, rv, payload);
     }

@@ -68,7 +68,7 @@ static int open_output(struct writing *w)
     } else {
         int rv = newfile_open(&w->file, w->name);
         if (rv != 0) { /* A fifo waits for its reader, unless a signal comes. */
-            return fail_file(w, errno == EINTR ? ERR_STOPPED : rv, errno);
+            return fail_file(w, stop_signal() != 0 ? ERR_STOPPED : rv, errno);
         }
         w->fd = w->file.fd;
         if (sink->watch >= 0 && is_output(w->fd, sink->watch)) {
@@ -128,9 +128,12 @@ static int read_request(struct writing *w)
 {
     struct call *call = w->call;
     const struct value *author = value_get(call->request, "author");
-    w->name = transfer_file(call);
+    int rv = transfer_file(call, &w->name);
     w->has_author = author != NULL;
-    return author != NULL ? request_author(call, author, &w->author) : 0;
+    if (rv == 0 && author != NULL) {
+        rv = request_author(call, author, &w->author);
+    }
+    return rv;
 }
 
 int run_export(struct call *call)

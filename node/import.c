@@ -209,8 +209,12 @@ int run_import(struct call *call)
 {
     struct reading r = {.call = call};
     struct transfer transfer;
+    const char *name;
     int fd;
-    int rv = open_input(&r, transfer_file(call), &fd);
+    int rv = transfer_file(call, &name);
+    if (rv == 0) {
+        rv = open_input(&r, name, &fd);
+    }
     if (rv != 0) {
         return rv;
     }

@@ -6,6 +6,7 @@
 #include "node/command.h"
 #include "node/opview.h"
 #include "node/passphrase.h"
+#include "node/request.h"
 #include "node/rootkey.h"
 #include "node/target.h"
 #include "node/wall.h"

@@ -201,3 +201,19 @@ int request_fail_walk(struct call *call, const struct walk *walk, int err)
                      "are, and `meshlog import` of a bundle that has them repairs them.",
                      id, call->store);
 }
+
+int request_path(struct call *call, const char *field, const char **out)
+{
+    struct bytes text;
+    *out = NULL;
+    if (value_get(call->request, field) == NULL) {
+        return 0;
+    }
+    if (!value_get_text(call->request, field, &text) || text.len == 0 ||
+        memchr(text.data, 0, text.len) != NULL) {
+        return call_fail(call, ERR_USAGE, "The name of a file is needed, and this is none.");
+    }
+    *out = (const char *)arena_format(call->arena, "%.*s", (int)text.len, text.data).data;
+    int rv = arena_error(call->arena); /* Then the name is empty. */
+    return rv == 0 ? 0 : call_fail_tree(call, rv);
+}

@@ -6,6 +6,7 @@
 #include "node/opview.h"
 #include "node/passphrase.h"
 #include "node/qr.h"
+#include "node/request.h"
 #include "node/rootkey.h"
 #include "oplog/keycode.h"
 

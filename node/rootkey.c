@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "node/passphrase.h"
+#include "node/request.h"
 #include "oplog/keycode.h"
 
 void opened_free(struct opened *opened)
@@ -203,19 +204,4 @@ int root_open(struct call *call, const struct mesh_id *mesh, struct key **out)
     }
     opened_free(&opened);
     return rv;
-}
-
-int request_path(struct call *call, const char *field, const char **out)
-{
-    struct bytes text;
-    *out = NULL;
-    if (value_get(call->request, field) == NULL) {
-        return 0;
-    }
-    if (!value_get_text(call->request, field, &text) || text.len == 0 ||
-        memchr(text.data, 0, text.len) != NULL) {
-        return call_fail(call, ERR_USAGE, "The name of a file is needed, and this is none.");
-    }
-    *out = (const char *)arena_format(call->arena, "%.*s", (int)text.len, text.data).data;
-    return *out != NULL ? 0 : call_fail_tree(call, ERR_NO_MEMORY);
 }

@@ -33,8 +33,4 @@ int root_open(struct call *call, const struct mesh_id *mesh, struct key **out) E
 int root_check(struct call *call, const struct key *root,
                const struct mesh_id *mesh) ERR_MUST_CHECK;
 
-/* A text of the request, with a final zero; NULL if it has none. ERR_USAGE for one that is empty
- * or has a zero inside. */
-int request_path(struct call *call, const char *field, const char **out) ERR_MUST_CHECK;
-
 #endif

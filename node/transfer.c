@@ -1,5 +1,7 @@
 #include "node/transfer.h"
 
+#include "node/request.h"
+
 /* Waits for input, so that a signal that comes before it is not missed; output is written in
  * pieces between which signals are seen. */
 static bool wait_or_stop(void *ctx, int fd, bool to_write)
@@ -26,10 +28,11 @@ void transfer_init(struct transfer *transfer, struct call *call, const char *wha
         .watch = {.ctx = transfer, .wait = wait_or_stop, .progress = show}};
 }
 
-const char *transfer_file(struct call *call)
+int transfer_file(struct call *call, const char **out)
 {
-    struct bytes name = bytes_of_text("-");
-    (void)value_get_text(call->request, "file", &name);
-    return (const char *)arena_format(call->arena, "%.*s", (int)name.len, (const char *)name.data)
-        .data;
+    int rv = request_path(call, "file", out);
+    if (rv == 0 && *out == NULL) {
+        *out = "-";
+    }
+    return rv;
 }

@@ -15,7 +15,8 @@ struct transfer {
 };
 void transfer_init(struct transfer *transfer, struct call *call, const char *what);
 
-/* The request's field "file", made in the call's arena; empty when there is no memory. */
-const char *transfer_file(struct call *call);
+/* The request's field "file", made in the call's arena; "-" without one. ERR_USAGE,
+ * ERR_NO_MEMORY. */
+int transfer_file(struct call *call, const char **out) ERR_MUST_CHECK;
 
 #endif
