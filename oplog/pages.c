@@ -576,9 +576,8 @@ static int each_of_tree(const struct pages *pages, const struct tree *tree, enum
                         node_fn *each, void *ctx)
 {
     struct page_place place = {.kind = kind, .leaf = tree->depth == 1};
-    return tree->root == PAGES_NONE
-               ? 0
-               : each_node(pages, tree->root, tree->depth, &place, each, ctx);
+    return tree->root == PAGES_NONE ? 0
+                                    : each_node(pages, tree->root, tree->depth, &place, each, ctx);
 }
 
 static int mark_free(void *ctx, const struct page_node *node)

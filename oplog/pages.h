@@ -94,9 +94,9 @@ bool tree_read(const struct pages *pages, struct bytes record, uint16_t flags, s
 struct page_fault {
     struct bytes database; /* Empty: the databases' own tree; NULL data: the free list. */
     uint64_t page;
-    bool bounded;       /* A page is bad, and all keys within these bounds are lost with it. */
-    struct bytes low;   /* NULL data: from the first. */
-    struct bytes high;  /* NULL data: to the last. */
+    bool bounded;      /* A page is bad, and all keys within these bounds are lost with it. */
+    struct bytes low;  /* NULL data: from the first. */
+    struct bytes high; /* NULL data: to the last. */
 };
 
 /* Each may be NULL. A value other than 0 ends the walk with it. */

@@ -225,7 +225,8 @@ static int run_all(void)
 {
     struct CMUnitTest tests[128] = {{0}};
     size_t count = 0;
-    for (const struct scenario *s = scenarios; s->name != NULL; s++, count++) {
+    const struct scenario *s;
+    for (; (s = scenario_at(count)) != NULL; count++) {
         assert_true(count < COUNT_OF(tests));
         tests[count] = (struct CMUnitTest){
             .name = s->name, .test_func = all_faults, .initial_state = (void *)(uintptr_t)s};

@@ -292,7 +292,8 @@ static void build_file(struct building *b, uint64_t file, const char *path)
     buf_init(&content, MIB(64));
     build_content(b, file, &content);
     int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-    if (fd < 0 || (content.len > 0 && write(fd, content.data, content.len) != (ssize_t)content.len)) {
+    if (fd < 0 ||
+        (content.len > 0 && write(fd, content.data, content.len) != (ssize_t)content.len)) {
         fail_msg("%s cannot be written", path);
     }
     close(fd);

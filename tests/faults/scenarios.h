@@ -16,25 +16,34 @@ struct run {
     char store[PATH_MAX + 16];
     struct op_id acked[ACKS_MAX]; /* Ops that were reported as durable. */
     uint32_t acked_count;
+    uint64_t counted;  /* Ops that were reported as new, by their number. */
     uint32_t pending;  /* Further ops that may be there: those of a commit that failed. */
     uint64_t answer;   /* What was read; the same in every run. */
     const char *wrong; /* A promise that was broken on the way, or NULL. */
 };
 
+/* What scenarios may make beside the store. */
+#define RUN_BUNDLE "out.bundle"
+#define RUN_COPY "copy"
+#define RUN_KEY "stick"
+
 /* What a folder holds before a scenario begins. */
-enum stage { STAGE_NOTHING, STAGE_EMPTY, STAGE_FULL, STAGE_COUNT };
+enum stage { STAGE_NOTHING, STAGE_EMPTY, STAGE_FULL, STAGE_ERASED, STAGE_ROOTED, STAGE_COUNT };
 
 struct scenario {
     const char *name; /* NULL ends the list. */
     enum stage stage;
     int (*act)(struct run *run);
-    int again;      /* What doing it again gives, after it went well. */
-    bool keeps;     /* The answer is the same in every run. */
-    bool new_again; /* It may leave something unfinished, so it begins anew in a new folder. */
+    int again;        /* What doing it again gives, after it went well. */
+    bool keeps;       /* The answer is the same in every run. */
+    bool new_again;   /* It may leave something unfinished, so it begins anew in a new folder. */
+    uint64_t damaged; /* Ops that may be damaged if it fails: it was to repair them. */
+    void (*prepare)(struct run *run);                         /* After the stage; or NULL. */
+    const char *(*check)(const struct run *run, bool failed); /* As run_check; or NULL. */
 };
 
-extern const struct scenario scenarios[];
-
+/* All of them in turn; NULL behind the last. */
+const struct scenario *scenario_at(size_t index);
 const struct scenario *scenario_find(const char *name);
 
 /* Build the stages under a folder, once, without faults. */

@@ -70,6 +70,11 @@ uint64_t shim_disarm(bool *hit)
     return counted;
 }
 
+bool shim_lasts(void)
+{
+    return was_hit && fault.forever;
+}
+
 void shim_pause(void)
 {
     paused = true;
@@ -216,6 +221,12 @@ static bool file_fails(bool counts)
     return true;
 }
 
+/* The same for a call that only reads, which a full disk does not keep from working. */
+static bool read_fails(bool counts)
+{
+    return fault.error != ENOSPC && file_fails(counts);
+}
+
 static uint64_t inode_of(const char *path)
 {
     struct stat st;
@@ -269,7 +280,8 @@ static void tell_file(enum shim_event_type type, int fd, uint64_t offset, const 
 static int open_at(int at, const char *path, int flags, mode_t mode)
 {
     bool counts = is_watched(path);
-    if (file_fails(counts)) {
+    bool only_reads = (flags & (O_ACCMODE | O_CREAT | O_TRUNC)) == O_RDONLY;
+    if (only_reads ? read_fails(counts) : file_fails(counts)) {
         return -1;
     }
     bool is_new = counts && (flags & O_CREAT) != 0 && inode_of(path) == 0;
@@ -338,7 +350,7 @@ int close(int fd)
 
 ssize_t read(int fd, void *data, size_t len)
 {
-    return file_fails(fd_is_watched(fd)) ? -1 : syscall(SYS_read, fd, data, len);
+    return read_fails(fd_is_watched(fd)) ? -1 : syscall(SYS_read, fd, data, len);
 }
 
 ssize_t __read_chk(int fd, void *data, size_t len, size_t room) // NOLINT
@@ -351,7 +363,7 @@ ssize_t __read_chk(int fd, void *data, size_t len, size_t room) // NOLINT
 
 ssize_t pread(int fd, void *data, size_t len, off_t offset)
 {
-    return file_fails(fd_is_watched(fd)) ? -1 : syscall(SYS_pread64, fd, data, len, offset);
+    return read_fails(fd_is_watched(fd)) ? -1 : syscall(SYS_pread64, fd, data, len, offset);
 }
 
 ssize_t pread64(int fd, void *data, size_t len, off64_t offset)
@@ -499,12 +511,29 @@ int ftruncate64(int fd, off64_t size)
     return ftruncate(fd, size);
 }
 
+/* A hole in a file is zeros that were written, up to its end. */
+static void tell_hole(int fd, off_t offset, off_t len)
+{
+    static const uint8_t zeros[65536];
+    struct stat st;
+    off_t end = fstat(fd, &st) == 0 && st.st_size < offset + len ? st.st_size : offset + len;
+    while (offset < end) {
+        off_t step = end - offset < (off_t)sizeof(zeros) ? end - offset : (off_t)sizeof(zeros);
+        tell_file(SHIM_WRITE, fd, (uint64_t)offset, zeros, (size_t)step);
+        offset += step;
+    }
+}
+
 int fallocate(int fd, int mode, off_t offset, off_t len)
 {
     if (file_fails(fd_is_watched(fd)) || syscall(SYS_fallocate, fd, mode, offset, len) != 0) {
         return -1;
     }
-    tell_file(SHIM_GROW, fd, (uint64_t)(offset + len), NULL, 0);
+    if ((mode & FALLOC_FL_PUNCH_HOLE) != 0) {
+        tell_hole(fd, offset, len);
+    } else {
+        tell_file(SHIM_GROW, fd, (uint64_t)(offset + len), NULL, 0);
+    }
     return 0;
 }
 
@@ -631,4 +660,25 @@ char *mkdtemp(char *path)
     }
     tell_entry(SHIM_ENTER, path, true);
     return path;
+}
+
+int mkostemp(char *path, int flags)
+{
+    static int (*real)(char *, int);
+    if (file_fails(is_watched(path))) {
+        return -1;
+    }
+    if (real == NULL) {
+        shim_pause();
+        *(void **)&real = dlsym(RTLD_NEXT, "mkostemp");
+        shim_resume();
+    }
+    int fd = real(path, flags);
+    if (fd >= 0 && fd < FDS_MAX && is_watched(path)) {
+        files[fd].watched = true;
+        files[fd].dsync = false;
+        live_files++;
+        tell_entry(SHIM_ENTER, path, false);
+    }
+    return fd;
 }

@@ -31,6 +31,9 @@ void shim_arm(const struct shim_fault *fault);
 /* Stop; the number of calls that were counted. *hit: did one fail? */
 uint64_t shim_disarm(bool *hit);
 
+/* Was the last fault one that stayed once it had come? */
+bool shim_lasts(void);
+
 /* In between: nothing counts and nothing fails until shim_resume. */
 void shim_pause(void);
 void shim_resume(void);

@@ -433,8 +433,8 @@ int main(int argc, char *argv[])
     program = argv[0];
     self = author_of(1);
     self_key = key_of(&self);
-    progress = mmap(NULL, sizeof(*progress), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
-                    -1, 0);
+    progress = mmap(NULL, sizeof(*progress), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
+                    0);
     if (progress == MAP_FAILED) {
         return 1;
     }

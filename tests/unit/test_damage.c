@@ -267,8 +267,8 @@ static void try_image(const uint8_t *image, size_t len, const char *what, unsign
         fail_msg("%s %lu: %s", what, which,
                  WEXITSTATUS(status) <= SEEN_FORK ? seen_text[WEXITSTATUS(status)] : "it broke");
     }
-    base.errors += WEXITSTATUS(status) == SEEN_ERROR;
-    base.right += WEXITSTATUS(status) == SEEN_RIGHT;
+    base.errors += WEXITSTATUS(status) == SEEN_ERROR ? 1 : 0;
+    base.right += WEXITSTATUS(status) == SEEN_RIGHT ? 1 : 0;
 }
 
 /* Change the image by a function, try it, change it back. */
