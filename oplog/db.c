@@ -175,6 +175,37 @@ int db_put(struct txn *txn, enum db db, struct bytes key, struct bytes value)
     return txn_error(txn, rv);
 }
 
+int db_count_change(struct txn *txn)
+{
+    struct bytes key = bytes_of_text(PAGES_GENERATION);
+    MDB_val k = val_of(key);
+    MDB_val v;
+    MDB_dbi main;
+    struct bytes before;
+    uint8_t count[8] = {0};
+    int rv = db_error(mdb_dbi_open(txn->mdb, NULL, 0, &main));
+    if (rv != 0) {
+        return rv;
+    }
+    rv = db_error(mdb_get(txn->mdb, main, &k, &v));
+    if (rv == 0) {
+        rv = row_open(DB_meta, key, &v, &before);
+        if (rv != 0 || before.len != sizeof(count)) {
+            return ERR_CORRUPT;
+        }
+        memcpy(count, before.data, sizeof(count));
+    } else if (rv != ERR_UNKNOWN_ID) {
+        return rv;
+    }
+    be_put(count, sizeof(count), be_get(count, sizeof(count)) + 1);
+    v = (MDB_val){.mv_size = sizeof(count) + CHECK_BYTES};
+    rv = mdb_put(txn->mdb, main, &k, &v, MDB_RESERVE);
+    if (rv == 0) {
+        row_fill(DB_meta, key, bytes_of(count, sizeof(count)), bytes_of(NULL, 0), v.mv_data);
+    }
+    return txn_error(txn, rv);
+}
+
 int db_put_at(struct db_cursor *cursor, struct bytes key, struct bytes head, struct bytes body,
               unsigned flags)
 {

@@ -68,6 +68,11 @@ void db_cursor_close(struct db_cursor *cursor);
  * value is good until the next change. put replaces. */
 int db_get(struct txn *txn, enum db db, struct bytes key, struct bytes *value) ERR_MUST_CHECK;
 int db_put(struct txn *txn, enum db db, struct bytes key, struct bytes value) ERR_MUST_CHECK;
+
+/* Count the changes (PAGES_GENERATION), so that the older of the two snapshots in the file is known
+ * for what it is even where the numbers of their transactions are damaged. The page is one that
+ * guard_take has checked. */
+int db_count_change(struct txn *txn) ERR_MUST_CHECK;
 int db_delete(struct txn *txn, enum db db, struct bytes key) ERR_MUST_CHECK;
 
 /* Put a value of two parts where the cursor goes; flags are LMDB's (0, MDB_APPEND). */

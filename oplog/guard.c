@@ -87,6 +87,13 @@ void guard_give(struct guard_file *file, struct guard *guard)
     pthread_mutex_unlock(&file->lock);
 }
 
+void guard_wrote(struct guard_file *file, uint64_t txn)
+{
+    pthread_mutex_lock(&file->lock);
+    file->own_txn = txn;
+    pthread_mutex_unlock(&file->lock);
+}
+
 const struct pages *guard_pages(const struct guard *guard)
 {
     return &guard->pages;
@@ -94,39 +101,23 @@ const struct pages *guard_pages(const struct guard *guard)
 
 /* Snapshots ----------------------------------------------------------------------------- */
 
-/* The leaf for a key in a tree, every page on the way checked; PAGES_NONE when one is bad. */
-static uint64_t find_leaf(const struct pages *pages, const struct tree *tree, enum tree_kind kind,
-                          struct bytes key)
+/* The databases, and the count of changes, are in one page: there are few. */
+static int check_main(const struct pages *pages)
 {
-    struct page_place place = {.kind = kind, .leaf = tree->depth == 1};
-    uint64_t number = tree->root;
-    for (unsigned level = tree->depth; level > 0; level--) {
-        if (!page_check(pages, number, &place)) {
-            return PAGES_NONE;
-        }
-        if (level == 1) {
-            return number;
-        }
-        uint32_t i = page_find(pages, number, key, false);
-        place = page_child_place(pages, number, i, &place, level == 2);
-        number = page_node(pages, number, i, false).child;
-    }
-    return PAGES_NONE;
+    static const struct page_place place = {.kind = TREE_MAIN, .leaf = true};
+    const struct tree *tree = &pages->meta.main;
+    bool good = tree->root == PAGES_NONE ||
+                (tree->depth == 1 && page_check(pages, tree->root, &place));
+    return good ? 0 : ERR_CORRUPT;
 }
 
-/* The value of a key, where all pages on the way are good. */
-static int find_value(const struct pages *pages, const struct tree *tree, enum tree_kind kind,
-                      struct bytes key, struct bytes *value)
+/* What stands under a name in a checked main page. */
+static int find_in_main(const struct pages *pages, const char *name, struct bytes *value)
 {
-    if (tree->root == PAGES_NONE) {
-        return ERR_UNKNOWN_ID;
-    }
-    uint64_t leaf = find_leaf(pages, tree, kind, key);
-    if (leaf == PAGES_NONE) {
-        return ERR_CORRUPT;
-    }
-    uint32_t i = page_find(pages, leaf, key, true);
-    if (i == page_count(pages, leaf)) {
+    struct bytes key = bytes_of_text(name);
+    uint64_t leaf = pages->meta.main.root;
+    uint32_t i = leaf == PAGES_NONE ? 0 : page_find(pages, leaf, key, true);
+    if (leaf == PAGES_NONE || i == page_count(pages, leaf)) {
         return ERR_UNKNOWN_ID;
     }
     struct page_node node = page_node(pages, leaf, i, true);
@@ -134,26 +125,18 @@ static int find_value(const struct pages *pages, const struct tree *tree, enum t
     return bytes_equal(node.key, key) ? 0 : ERR_UNKNOWN_ID;
 }
 
-static int find_tree(const struct pages *pages, enum db db, struct tree *out)
-{
-    struct bytes record;
-    int rv = find_value(pages, &pages->meta.main, TREE_MAIN, bytes_of_text(db_name(db)), &record);
-    if (rv != 0) {
-        return rv;
-    }
-    return tree_read(pages, record, 0, out) ? 0 : ERR_CORRUPT;
-}
-
 static int find_trees(struct guard *guard)
 {
-    for (int db = 0; db < DB_COUNT; db++) {
-        int rv = find_tree(&guard->pages, (enum db)db, &guard->tree[db]);
-        if (rv != 0 && rv != ERR_UNKNOWN_ID) {
-            return rv;
+    const struct pages *pages = &guard->pages;
+    int rv = check_main(pages);
+    for (int db = 0; db < DB_COUNT && rv == 0; db++) {
+        struct bytes record;
+        guard->has_tree[db] = find_in_main(pages, db_name((enum db)db), &record) == 0;
+        if (guard->has_tree[db] && !tree_read(pages, record, 0, &guard->tree[db])) {
+            rv = ERR_CORRUPT;
         }
-        guard->has_tree[db] = rv == 0;
     }
-    return 0;
+    return rv;
 }
 
 /* Read what a snapshot consists of. A writer may have moved on meanwhile: ERR_UNKNOWN_ID. */
@@ -179,6 +162,33 @@ static int read_snapshot(struct guard *guard, uint64_t txn)
     return guard->good != NULL ? find_trees(guard) : ERR_NO_MEMORY;
 }
 
+/* What was checked in the snapshot directly before need not be checked again: LMDB writes only
+ * pages that were free there, or behind its last. Nor what this process wrote itself since then:
+ * that is all the others which are in use. */
+static void keep_good(struct guard *guard, const struct guard *before, bool own)
+{
+    uint64_t last = guard->pages.meta.last;
+    uint64_t words_before = before->pages.meta.last / 64 + 1;
+    for (uint64_t word = 0; word <= last / 64; word++) {
+        bool is_old = word < words_before;
+        uint64_t good = is_old ? atomic_load_explicit(&before->good[word], memory_order_relaxed)
+                               : 0;
+        uint64_t written = is_old ? before->free_map[word] : UINT64_MAX;
+        if (word == words_before - 1) {
+            written |= UINT64_MAX << before->pages.meta.last % 64 << 1;
+        }
+        good = own ? good | written : good & ~written;
+        atomic_store_explicit(&guard->good[word], good & ~guard->free_map[word],
+                              memory_order_relaxed);
+    }
+}
+
+static bool follows(const struct guard *guard, const struct guard *before)
+{
+    return before != NULL && before->free_map != NULL && guard->free_map != NULL &&
+           before->pages.meta.txn + 1 == guard->pages.meta.txn;
+}
+
 static int make_snapshot(struct guard_file *file, uint64_t txn, struct guard **out)
 {
     struct stat st;
@@ -194,6 +204,9 @@ static int make_snapshot(struct guard_file *file, uint64_t txn, struct guard **o
         guard->pages.map = guard->mapping->at;
         guard->pages.len = (uint64_t)st.st_size;
         rv = read_snapshot(guard, txn);
+    }
+    if (rv == 0 && follows(guard, file->newest)) {
+        keep_good(guard, file->newest, guard->pages.meta.txn == file->own_txn);
     }
     if (rv != 0) {
         guard_free(guard);
@@ -241,20 +254,16 @@ int guard_take_newest(struct guard_file *file, struct guard **out)
 /* The count of changes that a snapshot's own row tells; 0 before the first. ERR_CORRUPT */
 static int generation(struct pages *pages, const struct pages_meta *meta, uint64_t *out)
 {
-    struct tree tree;
-    struct bytes key = bytes_of_text(GUARD_GENERATION);
     struct bytes found;
     struct bytes value;
     pages->meta = *meta;
     *out = 0;
-    int rv = find_tree(pages, DB_meta, &tree);
-    if (rv == 0) {
-        rv = find_value(pages, &tree, TREE_ROWS, key, &found);
+    int rv = check_main(pages);
+    if (rv != 0 || find_in_main(pages, PAGES_GENERATION, &found) != 0) {
+        return rv;
     }
-    if (rv != 0) {
-        return rv == ERR_UNKNOWN_ID ? 0 : rv;
-    }
-    if (db_row_open(DB_meta, key, found, &value) != 0 || value.len != 8) {
+    if (db_row_open(DB_meta, bytes_of_text(PAGES_GENERATION), found, &value) != 0 ||
+        value.len != 8) {
         return ERR_CORRUPT;
     }
     *out = be_get(value.data, 8);
@@ -421,6 +430,7 @@ void guard_close(struct guard_file *file)
 
 /* Ways ---------------------------------------------------------------------------------- */
 
+/* Is a page good? Once it is, that is remembered. */
 static bool page_is_good(struct guard *guard, uint64_t number, const struct page_place *place)
 {
     if (number > guard->pages.meta.last) {

@@ -12,9 +12,6 @@
 #include "oplog/dbs.h"
 #include "oplog/pages.h"
 
-/* The row of meta that counts the changes. */
-#define GUARD_GENERATION "generation"
-
 /* A snapshot, shared by the transactions on it. */
 struct guard;
 
@@ -23,6 +20,7 @@ struct guard_file {
     int fd; /* -1 while closed. */
     pthread_mutex_t lock;
     struct guard *newest; /* The last snapshot that was asked for. */
+    uint64_t own_txn;     /* The last transaction that this process committed. */
 };
 
 /* Open the file and check what LMDB reads when it does: both metas. *unfinished: the one that LMDB
@@ -43,6 +41,9 @@ int guard_finish(struct guard_file *file, const char *path) ERR_MUST_CHECK;
  * databases are damaged, for a writer also when its free list is. The caller gives it back. */
 int guard_take(struct guard_file *file, uint64_t txn, bool writer,
                struct guard **out) ERR_MUST_CHECK;
+
+/* A transaction of this process has been committed under this number. */
+void guard_wrote(struct guard_file *file, uint64_t txn);
 
 /* The newest snapshot, when nobody else writes. */
 int guard_take_newest(struct guard_file *file, struct guard **out) ERR_MUST_CHECK;

@@ -349,13 +349,20 @@ static bool nodes_tile(const struct pages *pages, const uint8_t *page, uint32_t 
     return upper == pages->page_bytes && seen == count;
 }
 
+static bool is_generation(struct bytes key)
+{
+    return bytes_equal(key, bytes_of_text(PAGES_GENERATION));
+}
+
 static bool value_fits(const struct pages *pages, const struct page_node *node, uint16_t flags,
                        enum tree_kind kind)
 {
     struct tree tree;
     switch (kind) {
     case TREE_MAIN:
-        return flags == NODE_TREE && tree_read(pages, node->value, 0, &tree);
+        return is_generation(node->key)
+                   ? flags == 0
+                   : flags == NODE_TREE && tree_read(pages, node->value, 0, &tree);
     case TREE_FREE:
         return free_list_fits(pages, node->value);
     default:
@@ -625,6 +632,9 @@ static int walk_database(void *ctx, const struct page_node *node)
 {
     struct walker *walker = ctx;
     struct tree tree;
+    if (is_generation(node->key)) {
+        return 0;
+    }
     walker->database = node->key;
     walker->kind = TREE_ROWS;
     return tree_read(walker->pages, node->value, 0, &tree)

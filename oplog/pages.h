@@ -44,10 +44,14 @@ struct pages {
     const uint64_t *free_map; /* A bit for each free page, once known; else NULL. */
 };
 
+/* The one row beside the databases: it counts the changes, and so is on a page that every commit
+ * writes anyway. */
+#define PAGES_GENERATION "generation"
+
 /* Which tree? Each has its own rules for keys and values. */
 enum tree_kind {
     TREE_FREE, /* Free pages: transaction → list of pages. */
-    TREE_MAIN, /* The databases: name → struct tree. */
+    TREE_MAIN, /* The databases: name → struct tree; and PAGES_GENERATION. */
     TREE_ROWS, /* One of the databases. */
 };
 

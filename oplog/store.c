@@ -670,30 +670,18 @@ static void txn_free(struct txn *txn)
     free(txn);
 }
 
-/* Count the changes, so that the older of the two snapshots in the file is known for what it is
- * even where the numbers of their transactions are damaged. */
-static int count_change(struct txn *txn)
-{
-    uint8_t count[8] = {0};
-    size_t len = sizeof(count);
-    if (!txn->changed || txn->guard == NULL) {
-        return 0;
-    }
-    int rv = meta_get(txn, GUARD_GENERATION, count, &len);
-    if (rv != 0 && rv != ERR_UNKNOWN_ID) {
-        return rv == ERR_TOO_LARGE ? ERR_CORRUPT : rv;
-    }
-    be_put(count, sizeof(count), be_get(count, sizeof(count)) + 1);
-    return meta_put(txn, GUARD_GENERATION, bytes_of(count, sizeof(count)));
-}
-
 int txn_commit(struct txn *txn)
 {
     struct store *store = txn->store;
-    int rv = count_change(txn);
+    uint64_t id = mdb_txn_id(txn->mdb);
+    bool counts = txn->changed && txn->guard != NULL;
+    int rv = counts ? db_count_change(txn) : 0;
     close_cursors(txn);
     if (rv == 0) {
         rv = db_error(mdb_txn_commit(txn->mdb));
+        if (rv == 0 && counts) {
+            guard_wrote(&store->file, id);
+        }
     } else {
         mdb_txn_abort(txn->mdb);
     }
