@@ -5,7 +5,6 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/limits.h"
@@ -38,6 +37,15 @@ static void mapping_give(struct mapping *mapping)
         (void)munmap(mapping->at, mapping->len);
         free(mapping);
     }
+}
+
+/* Not by fstat: since Linux 6.13 a file whose times were looked at gets exact ones at the next
+ * write, which the next fdatasync then writes too. */
+static int file_size(const struct guard_file *file, uint64_t *out)
+{
+    off_t end = lseek(file->fd, 0, SEEK_END);
+    *out = (uint64_t)end;
+    return end >= 0 ? 0 : err_from_errno(errno);
 }
 
 /* A mapping that has at least so many bytes: the one before, or a new one with room to grow. */
@@ -191,18 +199,19 @@ static bool follows(const struct guard *guard, const struct guard *before)
 
 static int make_snapshot(struct guard_file *file, uint64_t txn, struct guard **out)
 {
-    struct stat st;
-    if (fstat(file->fd, &st) != 0) {
-        return err_from_errno(errno);
+    uint64_t size;
+    int rv = file_size(file, &size);
+    if (rv != 0) {
+        return rv;
     }
     struct guard *guard = calloc(1, sizeof(*guard));
     if (guard == NULL) {
         return ERR_NO_MEMORY;
     }
-    int rv = mapping_take(file, (uint64_t)st.st_size, &guard->mapping);
+    rv = mapping_take(file, size, &guard->mapping);
     if (rv == 0) {
         guard->pages.map = guard->mapping->at;
-        guard->pages.len = (uint64_t)st.st_size;
+        guard->pages.len = size;
         rv = read_snapshot(guard, txn);
     }
     if (rv == 0 && follows(guard, file->newest)) {
@@ -273,13 +282,13 @@ static int generation(struct pages *pages, const struct pages_meta *meta, uint64
 /* Map all of the file as it is now, outside of any snapshot. */
 static int map_now(struct guard_file *file, struct pages *pages, struct mapping **mapping)
 {
-    struct stat st;
-    if (fstat(file->fd, &st) != 0) {
-        return err_from_errno(errno);
-    }
-    int rv = mapping_take(file, (uint64_t)st.st_size, mapping);
+    uint64_t size;
+    int rv = file_size(file, &size);
     if (rv == 0) {
-        *pages = (struct pages){.map = (*mapping)->at, .len = (uint64_t)st.st_size};
+        rv = mapping_take(file, size, mapping);
+    }
+    if (rv == 0) {
+        *pages = (struct pages){.map = (*mapping)->at, .len = size};
     }
     return rv;
 }
