@@ -31,13 +31,15 @@ static int remove_one(const char *path, const struct stat *st, int type, struct 
     return 0;
 }
 
+/* Others may still write into it, and memory may be short for a moment. */
 static void remove_tree(const char *path)
 {
-    (void)nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+    for (int tries = 0; tries < 100 && access(path, F_OK) == 0; tries++) {
+        (void)nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+    }
 }
 
-/* The lock stays taken: whoever works on the folder comes no further. Others may still write
- * into it, so it is removed until it is gone. */
+/* The lock stays taken: whoever works on the folder comes no further. */
 static void *watch(void *unused)
 {
     sigset_t set;
@@ -46,9 +48,7 @@ static void *watch(void *unused)
     (void)sigwait(&set, &number);
     (void)pthread_mutex_lock(&lock);
     for (int i = 0; i < open_count; i++) {
-        for (int tries = 0; tries < 100 && access(open_paths[i], F_OK) == 0; tries++) {
-            remove_tree(open_paths[i]);
-        }
+        remove_tree(open_paths[i]);
     }
     _exit(128 + number);
     return unused;
