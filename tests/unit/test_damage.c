@@ -172,7 +172,7 @@ static enum seen look_by_reading(struct store *store)
                      : op_hash_equal(&answer, &base.answer) ? SEEN_RIGHT
                                                             : SEEN_WRONG;
     rv = frontier_hash(txn, &frontier, &ops);
-    bool same = op_hash_equal(&frontier, &base.frontier) && ops == base.ops;
+    bool same = rv == 0 && op_hash_equal(&frontier, &base.frontier) && ops == base.ops;
     seen = worse(seen, rv != 0 ? SEEN_ERROR : same ? SEEN_RIGHT : SEEN_WRONG);
     seen = worse(seen, look_up_all(txn));
     txn_abort(txn);
