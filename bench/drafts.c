@@ -2,6 +2,7 @@
 
 #include "base/limits.h"
 #include "oplog/kinds.h"
+#include "oplog/keys.h"
 #include "ucan/delegation.h"
 
 static const char *const words[] = {
@@ -163,7 +164,7 @@ int draft_first(const struct key *root, const struct key *node, struct arena *ar
     struct ucan_delegation everything = {
         .audience = node->public, .subject = root->public, .command = "/"};
     buf_init(&token, LIMIT_PAYLOAD);
-    int rv = ucan_delegate(root, &everything, &token);
+    int rv = ucan_delegate(root->secret, &everything, &token);
     *out = (struct draft){.kind = KIND_DelegateUcan, .fields = value_map()};
     value_put(arena, &out->fields, "key",
               value_bytes(arena_copy(arena, bytes_of(node->public, sizeof(node->public)))));

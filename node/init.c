@@ -130,7 +130,7 @@ static int first_payload(const struct founding *founding, struct arena *arena, s
     struct buf token;
     randombytes_buf(delegation.nonce, sizeof(delegation.nonce));
     buf_init(&token, KIB(4));
-    int rv = ucan_delegate(founding->root, &delegation, &token);
+    int rv = ucan_delegate(founding->root->secret, &delegation, &token);
     value_put(arena, &fields, "key",
               value_bytes(bytes_of(founding->node->public, sizeof(founding->node->public))));
     value_put(arena, &fields, "token", value_bytes(buf_bytes(&token)));

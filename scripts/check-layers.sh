@@ -2,7 +2,7 @@
 # check-layers.sh DIR - may every file of the layers in DIR include what it does?
 #
 # The layers, lowest first. A file includes its own layer and those below it.
-#   base oplog ucan fsm projections net bench node
+#   base ucan fsm oplog projections net bench node
 # Libraries of others stay where they belong:
 #   the network (uv, microhttpd, nats)   not in base, oplog, ucan, fsm, projections
 #   lmdb                                 only in oplog and bench
@@ -16,7 +16,7 @@ if [ $# -ne 1 ] || ! cd "$1"; then
     exit 2
 fi
 
-layers=(base oplog ucan fsm projections net bench node)
+layers=(base ucan fsm oplog projections net bench node)
 present=()
 for layer in "${layers[@]}"; do
     if [ -d "$layer" ]; then

@@ -45,7 +45,7 @@ static void put_did(struct buf *out, const char *key, const uint8_t public[32])
 }
 
 /* Keys in their canonical order: the shorter first, then by bytes. */
-static void put_payload(struct buf *out, const struct key *issuer,
+static void put_payload(struct buf *out, const uint8_t secret[64],
                         const struct ucan_delegation *delegation)
 {
     put_head(out, CBOR_MAP, 7);
@@ -54,7 +54,7 @@ static void put_payload(struct buf *out, const struct key *issuer,
     put_text(out, delegation->command);
     put_text(out, "exp");
     buf_put_byte(out, CBOR_NULL);
-    put_did(out, "iss", issuer->public);
+    put_did(out, "iss", secret + 32);
     put_text(out, "pol");
     put_head(out, CBOR_ARRAY, 0);
     put_did(out, "sub", delegation->subject);
@@ -62,7 +62,7 @@ static void put_payload(struct buf *out, const struct key *issuer,
     put_bytes(out, delegation->nonce, sizeof(delegation->nonce));
 }
 
-int ucan_delegate(const struct key *issuer, const struct ucan_delegation *delegation,
+int ucan_delegate(const uint8_t secret[64], const struct ucan_delegation *delegation,
                   struct buf *out)
 {
     size_t start = out->len;
@@ -77,11 +77,11 @@ int ucan_delegate(const struct key *issuer, const struct ucan_delegation *delega
     put_text(out, "h");
     put_bytes(out, varsig, sizeof(varsig));
     put_text(out, "ucan/dlg@1.0.0");
-    put_payload(out, issuer, delegation);
+    put_payload(out, secret, delegation);
     if (buf_error(out) != 0) {
         return buf_error(out);
     }
     crypto_sign_detached(out->data + start + ENVELOPE_HEAD, NULL, out->data + signed_from,
-                         out->len - signed_from, issuer->secret);
+                         out->len - signed_from, secret);
     return 0;
 }

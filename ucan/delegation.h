@@ -6,7 +6,6 @@
 #define UCAN_DELEGATION_H
 
 #include "base/bytes.h"
-#include "oplog/keys.h"
 
 #define UCAN_NONCE 12u
 
@@ -17,9 +16,9 @@ struct ucan_delegation {
     uint8_t nonce[UCAN_NONCE];
 };
 
-/* Append the token, issued and signed by issuer, without policy and without end. Errors are
- * those of out. */
-int ucan_delegate(const struct key *issuer, const struct ucan_delegation *delegation,
+/* Append the token, issued and signed with a secret key of libsodium's form, without policy and
+ * without end. Errors are those of out. */
+int ucan_delegate(const uint8_t secret[64], const struct ucan_delegation *delegation,
                   struct buf *out) ERR_MUST_CHECK;
 
 #endif

@@ -3,7 +3,7 @@
 # shellcheck source=tests/scripts/_check.sh
 . "$(dirname "$0")/_check.sh"
 
-layers=(base oplog ucan fsm projections net bench node)
+layers=(base ucan fsm oplog projections net bench node)
 sample=tests/layers_sample
 
 # The repository.
