@@ -36,6 +36,14 @@
 #define LIMIT_ITEMS 1024u              /* P  values in one encoded tree, itself and map keys included */
 #define LIMIT_TREE_DEPTH (LIMIT_DEPTH * 2u) /* nesting of a response, which may hold payloads */
 
+/* Tokens (spec/authority.md). */
+#define LIMIT_TOKEN KIB(4)             /* P  bytes of a UCAN token */
+#define LIMIT_TOKEN_DEPTH 32u          /* P  nested arrays and maps in it, its envelope included */
+#define LIMIT_POLICY_STATEMENTS 256u   /* P  statements in a policy, nested ones included */
+#define LIMIT_SELECTOR 256u            /* P  bytes of a selector */
+#define LIMIT_POLICY_WORK 65536u       /* P  steps until a policy is false */
+#define LIMIT_CHAIN 8u                 /* P  delegations between the root and an author */
+
 /* The store (spec/store.md). */
 #define LIMIT_GROUP_OPS 2048u          /* own ops in one commit */
 #define LIMIT_TXN_OPS 16384u           /* foreign ops in one commit */

@@ -86,6 +86,21 @@ int value_to_msgpack(const struct value *value, struct buf *out) ERR_MUST_CHECK;
  * are copied into the arena. */
 int value_from_msgpack(struct arena *arena, struct bytes in, struct value *out) ERR_MUST_CHECK;
 
+/* Append the DAG-CBOR form: shortest heads, keys in its order (the shorter first, then by bytes)
+ * whatever order the maps have, floats as 64 bits, links as tag 42. Errors as of value_to_msgpack,
+ * but ERR_TOO_LARGE over LIMIT_TOKEN_DEPTH or LIMIT_ITEMS. */
+int value_to_cbor(const struct value *value, struct buf *out) ERR_MUST_CHECK;
+
+/* Read exactly one DAG-CBOR value in its one form; bounded before anything is allocated. Texts and
+ * bytes are borrowed from in, maps keep the order they have there.
+ *
+ *   ERR_TRUNCATED, ERR_TRAILING, ERR_TOO_LARGE (depth, items)
+ *   ERR_NOT_CANONICAL   a longer head, an indefinite length, keys out of order, a short float
+ *   ERR_MALFORMED       any other tag, simple value or key, a key twice, bad UTF-8, NaN, an
+ *                       integer over 64 bits, a link that is no CID
+ *   ERR_NO_MEMORY */
+int value_from_cbor(struct arena *arena, struct bytes in, struct value *out) ERR_MUST_CHECK;
+
 /* Append compact JSON: bytes as {"/":{"bytes":"<base64, no padding>"}}, a link as
  * {"/":"<cid>"}, maps in the order they have. ERR_MALFORMED for invalid UTF-8, NaN
  * or infinity, a key twice or a map with the key "/"; ERR_TOO_LARGE over

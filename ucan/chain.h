@@ -1,0 +1,50 @@
+/* chain.h - Does a chain of delegations allow an invocation? The answer names the failing link.
+ *
+ * Pure: the time and the revocations are arguments. */
+#ifndef UCAN_CHAIN_H
+#define UCAN_CHAIN_H
+
+#include "ucan/token.h"
+
+/* X(name, text): the refusals of the contract (`meshlog ucan check`), in the order in which a
+ * chain is judged. */
+#define UCAN_REFUSAL_TABLE(X)                                                                      \
+    X(NONE, NULL)                                                                                  \
+    X(MALFORMED, "Malformed")                                                                      \
+    X(TOO_LONG, "TooLong")                                                                         \
+    X(UNAVAILABLE_PROOF, "UnavailableProof")                                                       \
+    X(INVALID_SIGNATURE, "InvalidSignature")                                                       \
+    X(INVALID_CLAIM, "InvalidClaim")                                                               \
+    X(EXPIRED, "Expired")                                                                          \
+    X(TOO_EARLY, "TooEarly")                                                                       \
+    X(INVALID_AUDIENCE, "InvalidAudience")                                                         \
+    X(INVALID_SUBJECT, "InvalidSubject")                                                           \
+    X(INVALID_COMMAND, "InvalidCommand")                                                           \
+    X(MATCH_ERROR, "MatchError")                                                                   \
+    X(REVOKED, "Revoked")
+
+enum ucan_refusal {
+#define UCAN_REFUSAL_ENUM(name, text) UCAN_##name,
+    UCAN_REFUSAL_TABLE(UCAN_REFUSAL_ENUM)
+#undef UCAN_REFUSAL_ENUM
+};
+
+#define UCAN_LINK_INVOCATION (-1)
+
+struct ucan_verdict {
+    enum ucan_refusal refusal;
+    int link; /* Index into the invocation's proofs, root first, or UCAN_LINK_INVOCATION. */
+    struct ucan_why why;
+};
+
+/* The text of the contract; NULL for UCAN_NONE. */
+const char *ucan_refusal_text(enum ucan_refusal refusal);
+
+/* Check an invocation with the delegations that are at hand, in any order (those it does not name
+ * are ignored), at a time in Unix seconds, where the tokens in revoked do not count. At most
+ * LIMIT_CHAIN proofs. ERR_NO_MEMORY; anything else is told by the verdict. */
+int ucan_check(struct bytes invocation, const struct bytes *tokens, uint32_t token_count,
+               int64_t time, const struct cid *revoked, uint32_t revoked_count,
+               struct ucan_verdict *out) ERR_MUST_CHECK;
+
+#endif
