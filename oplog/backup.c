@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/limits.h"
@@ -11,7 +12,8 @@
 #include "oplog/log.h"
 
 #define PART MIB(1)
-#define TRIES 100u /* A writer may commit while the metas are read. */
+#define TRIES 100u       /* A writer may be committing while the metas are read: … */
+#define PAUSE_NS 1000000 /* … between its write of a meta and the end of its sync. */
 
 /* Copying ------------------------------------------------------------------------------- */
 
@@ -105,6 +107,9 @@ static int copy_snapshot(struct store *store, int fd, uint8_t *part)
             rv = copy_rest(txn, fd, part, got, end);
         }
         txn_abort(txn);
+        if (rv != 0) {
+            (void)nanosleep(&(struct timespec){.tv_nsec = PAUSE_NS}, NULL);
+        }
     }
     return rv == ERR_UNKNOWN_ID ? ERR_BUSY : rv;
 }
