@@ -117,4 +117,9 @@ struct json_why {
 int value_from_json(struct arena *arena, struct bytes text, struct value *out,
                     struct json_why *why) ERR_MUST_CHECK;
 
+/* The same for what goes into a token rather than into a payload: depth, at most LIMIT_TREE_DEPTH,
+ * takes the place of LIMIT_DEPTH. */
+int value_from_json_within(struct arena *arena, struct bytes text, uint32_t depth,
+                           struct value *out, struct json_why *why) ERR_MUST_CHECK;
+
 #endif
