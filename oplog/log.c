@@ -168,6 +168,17 @@ int log_replace(struct txn *txn, const struct row *row, struct bytes raw, enum p
 
 /* The order --------------------------------------------------------------------------- */
 
+/* It is here: the chain was checked. */
+int log_prev(struct txn *txn, const struct row *row, uint32_t i, uint64_t *n)
+{
+    const struct op_hash *hash = op_prev(&row->op, i);
+    int rv = run_find(txn, row->author_ix, row->op.seq - 1, hash, n);
+    if (rv == ERR_UNKNOWN_ID && row->op.prev_count > 1) {
+        rv = run_search(txn, row->author_ix, row->op.seq - 1, hash, n);
+    }
+    return rv == ERR_UNKNOWN_ID ? ERR_CORRUPT : rv;
+}
+
 static int place_read(struct bytes value, struct place *out)
 {
     if (value.len != 10) {

@@ -52,6 +52,9 @@ int log_append(struct txn *txn, struct row *row) ERR_MUST_CHECK;
 int log_replace(struct txn *txn, const struct row *row, struct bytes raw,
                 enum payload_state state) ERR_MUST_CHECK;
 
+/* The arrival number of the i-th op that a row of the log follows. */
+int log_prev(struct txn *txn, const struct row *row, uint32_t i, uint64_t *n) ERR_MUST_CHECK;
+
 /* The order. */
 int order_get(struct txn *txn, const struct op_id *id, const struct op_hash *hash,
               struct place *out) ERR_MUST_CHECK;

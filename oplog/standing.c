@@ -2,12 +2,11 @@
 
 #include <stdlib.h>
 
-#include "base/limits.h"
-#include "oplog/clock.h"
 #include "oplog/db.h"
 #include "oplog/erasures.h"
 #include "oplog/kinds.h"
 #include "oplog/payload.h"
+#include "oplog/trail.h"
 
 /* Layouts (spec/store.md):
  *   waiting   dep id 16 ‖ n 8                  (nothing)
@@ -23,61 +22,13 @@ struct abandon {
     uint64_t seq;
 };
 
-/* Ops still to be looked at on the way back, in ascending seq, none twice. Wide only where
- * the author's chain is. */
-struct trail {
-    struct {
-        uint64_t seq;
-        uint64_t n;
-    } * steps;
-    size_t count;
-    size_t cap;
-};
-
-static int trail_add(struct trail *trail, uint64_t seq, uint64_t n)
-{
-    size_t at = trail->count;
-    while (at > 0 && trail->steps[at - 1].seq >= seq) {
-        if (trail->steps[at - 1].n == n) {
-            return 0;
-        }
-        at--;
-    }
-    if (trail->count == trail->cap) {
-        size_t cap = trail->cap == 0 ? 16 : trail->cap * 2;
-        void *grown = realloc(trail->steps, cap * sizeof(trail->steps[0]));
-        if (grown == NULL) {
-            return ERR_NO_MEMORY;
-        }
-        trail->steps = grown;
-        trail->cap = cap;
-    }
-    memmove(&trail->steps[at + 1], &trail->steps[at],
-            (trail->count - at) * sizeof(trail->steps[0]));
-    trail->steps[at].seq = seq;
-    trail->steps[at].n = n;
-    trail->count++;
-    return 0;
-}
-
-/* Find an op that row follows. It is here: the chain was checked. */
-static int find_prev(struct txn *txn, const struct row *row, uint32_t i, uint64_t *n)
-{
-    const struct op_hash *hash = op_prev(&row->op, i);
-    int rv = run_find(txn, row->author_ix, row->op.seq - 1, hash, n);
-    if (rv == ERR_UNKNOWN_ID && row->op.prev_count > 1) {
-        rv = run_search(txn, row->author_ix, row->op.seq - 1, hash, n);
-    }
-    return rv == ERR_UNKNOWN_ID ? ERR_CORRUPT : rv;
-}
-
 static int trail_add_prevs(struct txn *txn, struct trail *trail, const struct row *row,
                            const struct abandon *abandon)
 {
     for (uint32_t i = 0; i < row->op.prev_count; i++) {
         uint64_t n;
         struct row prev;
-        int rv = find_prev(txn, row, i, &n);
+        int rv = log_prev(txn, row, i, &n);
         if (rv == 0) {
             rv = log_row(txn, n, &prev);
         }
@@ -123,7 +74,7 @@ static int descends(struct txn *txn, const struct row *row, const struct abandon
             rv = trail_add_prevs(txn, &trail, &step, abandon);
         }
     }
-    free(trail.steps);
+    trail_free(&trail);
     return rv;
 }
 
@@ -177,7 +128,7 @@ static int is_marked_after(struct txn *txn, const struct row *row, bool *out)
     uint8_t from[ABANDON_KEY];
     struct op_hash hash = *op_prev(&row->op, 0);
     struct op_hash none = {{0}};
-    int rv = find_prev(txn, row, 0, &n);
+    int rv = log_prev(txn, row, 0, &n);
     if (rv == 0) {
         rv = log_row(txn, n, &prev);
     }
