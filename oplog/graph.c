@@ -10,12 +10,21 @@
 #include "ucan/policy.h"
 
 #define SLOTS 1024u
+#define GRAPH_BYTES MIB(32) /* Beyond, what was read is forgotten, and read again as it is asked for. */
 
 struct graph {
     struct arena arena;
     struct link *links[SLOTS];
     struct plan *plans[SLOTS];
     uint8_t slot_key[crypto_shorthash_KEYBYTES]; /* So that nobody can fill one slot. */
+    struct arena scratch;
+    struct {
+        bool known;
+        uint32_t author_ix;
+        struct plan *plan; /* The last that was asked for. */
+    } last;
+    bool awaits_known;
+    bool awaits;
 };
 
 int graph_of(struct txn *txn, struct graph **out)
@@ -27,6 +36,7 @@ int graph_of(struct txn *txn, struct graph **out)
             return ERR_NO_MEMORY;
         }
         arena_init(&(*place)->arena, SIZE_MAX);
+        arena_init(&(*place)->scratch, LIMIT_TREE_BYTES);
         crypto_shorthash_keygen((*place)->slot_key);
     }
     *out = *place;
@@ -54,6 +64,8 @@ void graph_forget(struct graph *graph)
     }
     memset(graph->links, 0, sizeof(graph->links));
     memset(graph->plans, 0, sizeof(graph->plans));
+    graph->last.known = false;
+    graph->awaits_known = false;
     arena_reset(&graph->arena);
 }
 
@@ -62,6 +74,7 @@ void graph_free(struct graph *graph)
     if (graph != NULL) {
         graph_forget(graph);
         arena_free(&graph->arena);
+        arena_free(&graph->scratch);
         free(graph);
     }
 }
@@ -193,6 +206,11 @@ int graph_link(struct txn *txn, const struct token_id *id, struct link **out)
     return rv;
 }
 
+static bool is_of_root(struct txn *txn, const struct link *link)
+{
+    return memcmp(link->token.issuer.b, store_mesh(txn->store)->b, 32) == 0;
+}
+
 /* Plans --------------------------------------------------------------------------------- */
 
 /* Keys of a plan while it is made. A key's number is its place here. */
@@ -243,7 +261,7 @@ static bool pins_another(const struct plan *plan, const struct link *link)
 static bool is_of_use(struct txn *txn, const struct plan *plan, const struct link *link,
                       bool *from_root)
 {
-    *from_root = memcmp(link->token.issuer.b, store_mesh(txn->store)->b, 32) == 0;
+    *from_root = is_of_root(txn, link);
     if (!link->binds || (*from_root && !link->token.has_subject)) {
         return false;
     }
@@ -415,6 +433,63 @@ int graph_plan(struct txn *txn, const struct ucan_key *author, struct bytes comm
     return rv;
 }
 
+int graph_author_plan(struct txn *txn, uint32_t author_ix, const char *command, struct plan **out)
+{
+    struct graph *graph;
+    struct op_author author;
+    struct ucan_key key;
+    struct bytes wanted = command == NULL ? (struct bytes){0} : bytes_of_text(command);
+    int rv = graph_of(txn, &graph);
+    if (rv != 0) {
+        return rv;
+    }
+    if (graph->last.known && graph->last.author_ix == author_ix) {
+        *out = graph->last.plan;
+        if (((*out)->command.data == NULL) == (wanted.data == NULL) &&
+            bytes_equal((*out)->command, wanted)) {
+            return 0;
+        }
+        key = (*out)->author;
+    } else {
+        rv = author_key(txn, author_ix, &author);
+        memcpy(key.b, author.b, sizeof(key.b));
+    }
+    if (rv == 0) {
+        rv = graph_plan(txn, &key, wanted, out);
+    }
+    if (rv == 0) {
+        graph->last.known = true;
+        graph->last.author_ix = author_ix;
+        graph->last.plan = *out;
+    }
+    return rv == ERR_UNKNOWN_ID ? ERR_CORRUPT : rv;
+}
+
+int graph_scratch(struct txn *txn, struct arena **out)
+{
+    struct graph *graph;
+    int rv = graph_of(txn, &graph);
+    if (rv == 0) {
+        if (graph->arena.total > GRAPH_BYTES) {
+            graph_forget(graph);
+        }
+        *out = &graph->scratch;
+    }
+    return rv;
+}
+
+int graph_awaits(struct txn *txn, bool *out)
+{
+    struct graph *graph;
+    int rv = graph_of(txn, &graph);
+    if (rv == 0 && !graph->awaits_known) {
+        rv = revokes_await(txn, &graph->awaits);
+        graph->awaits_known = rv == 0;
+    }
+    *out = rv == 0 && graph->awaits;
+    return rv;
+}
+
 /* Chains -------------------------------------------------------------------------------- */
 
 /* Which edge brought the search to a node, and in which round; edges are tried once. */
@@ -546,7 +621,7 @@ int link_revocations(struct txn *txn, struct link *link)
 static bool makes_owner(struct txn *txn, const struct link *link, const struct ucan_key *author)
 {
     char did[LIMIT_DID];
-    if (memcmp(link->token.issuer.b, store_mesh(txn->store)->b, 32) != 0 || !link->binds ||
+    if (!is_of_root(txn, link) || !link->binds ||
         !link->token.has_subject || !link->pins ||
         !ucan_command_covers(link->token.command, bytes_of_text("/mesh"))) {
         return false;
@@ -560,8 +635,9 @@ static bool makes_owner(struct txn *txn, const struct link *link, const struct u
     return true;
 }
 
-/* Is the author of a revocation an owner, as far as the root's revocations keep it so? */
-static int is_owner(struct txn *txn, const struct revocation *revocation, bool *out)
+/* Is the author of a revocation an owner, as far as the root's revocations (if heeded) keep it? */
+static int is_owner(struct txn *txn, const struct revocation *revocation, bool heed_revocations,
+                    bool *out)
 {
     struct token_id id = {{0}};
     *out = false;
@@ -576,7 +652,8 @@ static int is_owner(struct txn *txn, const struct revocation *revocation, bool *
         }
         if (rv == 0 && makes_owner(txn, link, &revocation->author) &&
             ucan_in_force(&link->token, revocation->time)) {
-            rv = link_carries(txn, link, &revocation->at, REVOKER_ROOT, out, NULL);
+            *out = !heed_revocations;
+            rv = *out ? 0 : link_carries(txn, link, &revocation->at, REVOKER_ROOT, out, NULL);
         }
         if (rv != 0) {
             return rv;
@@ -586,21 +663,23 @@ static int is_owner(struct txn *txn, const struct revocation *revocation, bool *
 
 struct carried_test {
     struct txn *txn;
-    const struct standpoint *at;
+    const struct standpoint *at; /* NULL: revocations are not heeded. */
 };
 
 static int passes_carried(void *ctx, const struct plan_edge *edge, bool *out)
 {
     const struct carried_test *test = ctx;
-    return link_carries(test->txn, edge->link, test->at, REVOKER_OWNER, out, NULL);
+    *out = true;
+    return test->at == NULL ? 0 : link_carries(test->txn, edge->link, test->at, REVOKER_OWNER, out, NULL);
 }
 
-/* Does a chain lead to the issuer each of whose links carries the revocation? */
-static int is_issuer_heard(struct txn *txn, const struct revocation *revocation, bool *out)
+/* Does a chain lead to the issuer each of whose links carries the revocation (if heeded)? */
+static int is_issuer_heard(struct txn *txn, const struct revocation *revocation,
+                           bool heed_revocations, bool *out)
 {
     struct plan *plan;
     uint32_t length;
-    struct carried_test carried = {.txn = txn, .at = &revocation->at};
+    struct carried_test carried = {.txn = txn, .at = heed_revocations ? &revocation->at : NULL};
     struct chain_test test = {.ctx = &carried, .passes = passes_carried};
     int rv = graph_plan(txn, &revocation->author, (struct bytes){0}, &plan);
     if (rv == 0) {
@@ -618,6 +697,22 @@ static int learn(int8_t *known, int rv, bool holds)
     return rv;
 }
 
+static bool is_issuer(const struct link *link, const struct revocation *revocation)
+{
+    return memcmp(link->token.issuer.b, revocation->author.b, 32) == 0;
+}
+
+int revocation_might_count(struct txn *txn, struct link *link, const struct revocation *revocation,
+                           bool *out)
+{
+    *out = false;
+    int rv = is_of_root(txn, link) ? 0 : is_owner(txn, revocation, false, out);
+    if (rv == 0 && !*out && is_issuer(link, revocation)) {
+        rv = is_issuer_heard(txn, revocation, false, out);
+    }
+    return rv;
+}
+
 int revocation_counts(struct txn *txn, struct link *link, struct revocation *revocation,
                       enum revoker last, enum revoker *out)
 {
@@ -627,20 +722,19 @@ int revocation_counts(struct txn *txn, struct link *link, struct revocation *rev
     if (*out != REVOKER_NONE || last == REVOKER_ROOT) {
         return 0;
     }
-    bool by_issuer = memcmp(&link->token.issuer, &revocation->author, 32) == 0;
-    bool of_root = memcmp(link->token.issuer.b, store_mesh(txn->store)->b, 32) == 0;
-    if (!of_root && revocation->owner < 0) {
-        rv = is_owner(txn, revocation, &holds);
+    if (!is_of_root(txn, link) && revocation->owner < 0) {
+        rv = is_owner(txn, revocation, true, &holds);
         rv = learn(&revocation->owner, rv, holds);
     }
     if (rv == 0 && revocation->owner > 0) {
         *out = REVOKER_OWNER;
     }
-    if (rv != 0 || *out != REVOKER_NONE || last == REVOKER_OWNER || !by_issuer) {
+    if (rv != 0 || *out != REVOKER_NONE || last == REVOKER_OWNER ||
+        !is_issuer(link, revocation)) {
         return rv;
     }
     if (revocation->issuer < 0) {
-        rv = is_issuer_heard(txn, revocation, &holds);
+        rv = is_issuer_heard(txn, revocation, true, &holds);
         rv = learn(&revocation->issuer, rv, holds);
     }
     if (rv == 0 && revocation->issuer > 0) {

@@ -87,10 +87,24 @@ int graph_link(struct txn *txn, const struct token_id *id, struct link **out) ER
 int graph_plan(struct txn *txn, const struct ucan_key *author, struct bytes command,
                struct plan **out) ERR_MUST_CHECK;
 
+/* The same for an author of the log; command NULL: whatever they cover. */
+int graph_author_plan(struct txn *txn, uint32_t author_ix, const char *command,
+                      struct plan **out) ERR_MUST_CHECK;
+
+/* Memory for one judgement, which whoever needs it resets. */
+int graph_scratch(struct txn *txn, struct arena **out) ERR_MUST_CHECK;
+
+/* Does a cut name an op that is not here? Asked of the store once. */
+int graph_awaits(struct txn *txn, bool *out) ERR_MUST_CHECK;
+
 /* The revocations of a link, and who makes one count, if anybody, in steps up to the last. */
 int link_revocations(struct txn *txn, struct link *link) ERR_MUST_CHECK;
 int revocation_counts(struct txn *txn, struct link *link, struct revocation *revocation,
                       enum revoker last, enum revoker *out) ERR_MUST_CHECK;
+
+/* Would it count if nothing were revoked? */
+int revocation_might_count(struct txn *txn, struct link *link, const struct revocation *revocation,
+                           bool *out) ERR_MUST_CHECK;
 
 /* Does a link still carry an op after the revocations that count in steps up to the last? If not,
  * *by is the first that does not keep it (may be NULL). */

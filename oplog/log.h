@@ -64,6 +64,11 @@ int order_put(struct txn *txn, const struct op_id *id, const struct op_hash *has
 /* Is any op with this id here? */
 int order_has(struct txn *txn, const struct op_id *id, bool *out) ERR_MUST_CHECK;
 
+/* The ops with an id one by one: the one after that with this first half of a hash, which is moved
+ * on. ERR_UNKNOWN_ID at the end. */
+int order_next_of(struct txn *txn, const struct op_id *id, bool first, uint8_t part[16],
+                  struct place *out) ERR_MUST_CHECK;
+
 /* The greatest id that is not ahead of now (clock_is_ahead). */
 int order_latest(struct txn *txn, uint64_t now_ms, struct op_id *out) ERR_MUST_CHECK;
 

@@ -136,38 +136,41 @@ int revokes_cut_head(struct txn *txn, const struct op_hash *hash, uint64_t *n)
     return rv == 0 && !here ? ERR_UNKNOWN_ID : rv;
 }
 
-/* An op by its hash alone: mostly a head, else it is looked for everywhere. */
-static int find_by_hash(struct txn *txn, const struct op_hash *hash, uint64_t *n)
+static int find_in_author(struct txn *txn, uint32_t ix, const struct op_hash *hash, bool heads_only,
+                          uint64_t *n)
+{
+    struct head head;
+    if (!heads_only) {
+        return run_search(txn, ix, UINT64_MAX - 1, hash, n);
+    }
+    int rv = head_get(txn, ix, hash, &head);
+    *n = rv == 0 ? head.n : 0;
+    return rv;
+}
+
+static int find_in_authors(struct txn *txn, const struct op_hash *hash, bool heads_only,
+                           uint64_t *n)
 {
     struct op_author from = {{0}};
     struct author author;
-    int rv;
-    for (int heads_only = 1; heads_only >= 0; heads_only--) {
-        memset(from.b, 0, sizeof(from.b));
-        while ((rv = author_next(txn, &from, &author)) == 0) {
-            struct head head;
-            rv = heads_only != 0 ? head_get(txn, author.ix, hash, &head)
-                                 : run_search(txn, author.ix, UINT64_MAX, hash, n);
-            if (rv == 0 && heads_only != 0) {
-                *n = head.n;
-            }
-            if (rv != ERR_UNKNOWN_ID) {
-                return rv;
-            }
-            from = author.key;
-            size_t i = sizeof(from.b);
-            while (i > 0 && ++from.b[i - 1] == 0) {
-                i--;
-            }
-            if (i == 0) {
-                break;
-            }
-        }
-        if (rv != 0 && rv != ERR_UNKNOWN_ID) {
+    int rv = author_next(txn, &from, &author);
+    while (rv == 0) {
+        rv = find_in_author(txn, author.ix, hash, heads_only, n);
+        if (rv != ERR_UNKNOWN_ID) {
             return rv;
         }
+        from = author.key;
+        (void)be_increment(from.b, sizeof(from.b)); /* No key is all ones. */
+        rv = author_next(txn, &from, &author);
     }
-    return ERR_UNKNOWN_ID;
+    return rv;
+}
+
+/* An op by its hash alone: mostly a head, else it is looked for everywhere. */
+static int find_by_hash(struct txn *txn, const struct op_hash *hash, uint64_t *n)
+{
+    int rv = find_in_authors(txn, hash, true, n);
+    return rv == ERR_UNKNOWN_ID ? find_in_authors(txn, hash, false, n) : rv;
 }
 
 static int put_cut(struct txn *txn, const struct op_hash *hash, const struct token_id *token,
@@ -226,12 +229,8 @@ int revokes_arrived(struct txn *txn, const struct op_hash *hash, uint64_t n, str
             buf_put(out, token.b, sizeof(token.b));
             rv = put_cut(txn, hash, &token, true, n);
         }
-        size_t i = sizeof(token.b);
-        while (i > 0 && ++token.b[i - 1] == 0) {
-            i--;
-        }
-        if (i == 0) {
-            break;
+        if (rv == 0 && !be_increment(token.b, sizeof(token.b))) {
+            rv = ERR_UNKNOWN_ID;
         }
     }
     return rv == ERR_UNKNOWN_ID || rv == 0 ? buf_error(out) : rv;
@@ -267,6 +266,14 @@ static int get_revoke(struct txn *txn, const struct token_id *token, uint64_t n,
         memcpy(value, found.data, 2);
     }
     return rv;
+}
+
+int revokes_have(struct txn *txn, const struct token_id *token, uint64_t n, bool *out)
+{
+    uint8_t value[2];
+    int rv = get_revoke(txn, token, n, value);
+    *out = rv == 0;
+    return rv == ERR_UNKNOWN_ID ? 0 : rv;
 }
 
 int revokes_add(struct txn *txn, const struct revoke *revoke, uint64_t n, bool *fresh)
@@ -314,7 +321,7 @@ static int load_one(struct txn *txn, struct arena *arena, uint64_t n, struct rev
         return err_is_refusal(rv) || rv == ERR_UNKNOWN_ID ? ERR_CORRUPT : rv;
     }
     *out = (struct revocation){.at = {.author_ix = row.author_ix, .n = n},
-                               .time = (int64_t)(op_id_wall(&row.op.id) / 1000),
+                               .time = (int64_t)(op_id_wall_ms(&row.op.id) / 1000),
                                .id = row.op.id,
                                .by_root = revoke.by_root,
                                .owner = -1,

@@ -22,6 +22,9 @@ int revoke_read(struct arena *arena, const struct mesh_id *mesh, struct bytes pa
 int revokes_add(struct txn *txn, const struct revoke *revoke, uint64_t n,
                 bool *fresh) ERR_MUST_CHECK;
 
+int revokes_have(struct txn *txn, const struct token_id *token, uint64_t n,
+                 bool *out) ERR_MUST_CHECK;
+
 /* All revocations of a token, in the order they arrived. */
 int revokes_load(struct txn *txn, struct arena *arena, const struct token_id *token,
                  struct revocation **out, uint32_t *count) ERR_MUST_CHECK;

@@ -37,15 +37,6 @@ static int put_pair(struct txn *txn, enum db db, const struct ucan_key *key,
     return db_put(txn, db, bytes_of(pair, sizeof(pair)), bytes_of(NULL, 0));
 }
 
-/* The key after this one; false behind the last. */
-static bool key_next(uint8_t *key, size_t len)
-{
-    while (len > 0 && ++key[len - 1] == 0) {
-        len--;
-    }
-    return len > 0;
-}
-
 static int next_pair(struct txn *txn, enum db db, const struct ucan_key *key, struct token_id *id)
 {
     uint8_t from[PAIR];
@@ -54,7 +45,7 @@ static int next_pair(struct txn *txn, enum db db, const struct ucan_key *key, st
     struct bytes value;
     memcpy(from, key->b, 32);
     memcpy(from + 32, id->b, 32);
-    if (!key_next(from + 32, 32)) {
+    if (!be_increment(from + 32, 32)) {
         return ERR_UNKNOWN_ID;
     }
     int rv = db_cursor(txn, db, &cursor);
@@ -90,7 +81,7 @@ int tokens_next_reached(struct txn *txn, struct ucan_key *key, bool or_equal)
     struct db_cursor *cursor;
     struct bytes found;
     struct bytes value;
-    if (!or_equal && !key_next(from.b, sizeof(from.b))) {
+    if (!or_equal && !be_increment(from.b, sizeof(from.b))) {
         return ERR_UNKNOWN_ID;
     }
     int rv = db_cursor(txn, DB_reach, &cursor);
