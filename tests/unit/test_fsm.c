@@ -6,6 +6,7 @@
 
 #include <stdio.h>
 
+#include "fsm/draw.h"
 #include "fsm/machines.h"
 #include "fsm/node.h"
 
@@ -444,6 +445,80 @@ static void as_many_as_fit(void **state)
     assert_broken("32 guards, at most 31", s.machine.guards.count = FSM_MAX + 1);
 }
 
+/* Pictures --------------------------------------------------------------------------------- */
+
+static void assert_drawn(void (*draw)(const struct fsm *, struct buf *), const char *want)
+{
+    struct sample s;
+    char text[2048] = "";
+    struct buf out = buf_over(text, sizeof(text) - 1);
+    sample_make(&s);
+    draw(&s.machine, &out);
+    assert_ok(buf_error(&out));
+    assert_text("drawn", text, want);
+}
+
+static void pictures(void **state)
+{
+    (void)state;
+    assert_drawn(fsm_draw_tree, "(new)\n"
+                                "├─ made [ready] → Open\n"
+                                "│  ├─ taken → Held\n"
+                                "│  │  ├─ taken [by_holder] → Held …\n"
+                                "│  │  ├─ returned → Open …\n"
+                                "│  │  ├─ finished [checked and by_holder] → Done\n"
+                                "│  │  ├─ finished [by_holder] → Open …\n"
+                                "│  │  └─ source_lost → Gone\n"
+                                "│  └─ source_lost → Gone\n"
+                                "├─ made → Draft\n"
+                                "│  ├─ made [ready] → Open …\n"
+                                "│  ├─ taken → Held …\n"
+                                "│  └─ source_lost → Gone\n"
+                                "└─ imported → Open …\n");
+    assert_drawn(fsm_draw_mermaid, "stateDiagram-v2\n"
+                                   "    direction LR\n"
+                                   "    [*] --> Open: made [ready]\n"
+                                   "    [*] --> Draft: made\n"
+                                   "    Draft --> Open: made [ready]\n"
+                                   "    Draft --> Held: taken\n"
+                                   "    Open --> Held: taken\n"
+                                   "    Held --> Held: taken [by_holder]\n"
+                                   "    Held --> Open: returned\n"
+                                   "    Held --> Done: finished [checked and by_holder]\n"
+                                   "    Held --> Open: finished [by_holder]\n"
+                                   "    Draft --> Gone: source_lost\n"
+                                   "    Open --> Gone: source_lost\n"
+                                   "    Held --> Gone: source_lost\n"
+                                   "    [*] --> Open: imported\n"
+                                   "    Done --> [*]\n"
+                                   "    Gone --> [*]\n");
+    assert_drawn(fsm_draw_dot,
+                 "digraph \"sample\" {\n"
+                 "    rankdir=LR;\n"
+                 "    node [shape=box, style=rounded, fontname=\"sans-serif\"];\n"
+                 "    edge [fontname=\"sans-serif\", fontsize=10];\n"
+                 "    \"(new)\" [shape=point, width=0.15];\n"
+                 "    \"Draft\";\n"
+                 "    \"Open\";\n"
+                 "    \"Held\";\n"
+                 "    \"Done\" [peripheries=2];\n"
+                 "    \"Gone\" [peripheries=2];\n"
+                 "    \"(new)\" -> \"Open\" [label=\"made [ready]\"];\n"
+                 "    \"(new)\" -> \"Draft\" [label=\"made\"];\n"
+                 "    \"Draft\" -> \"Open\" [label=\"made [ready]\"];\n"
+                 "    \"Draft\" -> \"Held\" [label=\"taken\"];\n"
+                 "    \"Open\" -> \"Held\" [label=\"taken\"];\n"
+                 "    \"Held\" -> \"Held\" [label=\"taken [by_holder]\"];\n"
+                 "    \"Held\" -> \"Open\" [label=\"returned\"];\n"
+                 "    \"Held\" -> \"Done\" [label=\"finished [checked and by_holder]\"];\n"
+                 "    \"Held\" -> \"Open\" [label=\"finished [by_holder]\"];\n"
+                 "    \"Draft\" -> \"Gone\" [label=\"source_lost\"];\n"
+                 "    \"Open\" -> \"Gone\" [label=\"source_lost\"];\n"
+                 "    \"Held\" -> \"Gone\" [label=\"source_lost\"];\n"
+                 "    \"(new)\" -> \"Open\" [label=\"imported\"];\n"
+                 "}\n");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -457,6 +532,7 @@ int main(void)
         cmocka_unit_test(states_without_a_way),
         cmocka_unit_test(moves_that_are_never_taken),
         cmocka_unit_test(as_many_as_fit),
+        cmocka_unit_test(pictures),
     };
     support_init();
     return cmocka_run_group_tests(tests, NULL, NULL);
