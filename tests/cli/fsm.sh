@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# fsm.sh - the state machines as the program shows them.
+# fsm.sh - the state machines as the program shows them, and the same in spec/.
 # shellcheck source=tests/cli/_lib.sh
 . "$(dirname "$0")/_lib.sh"
 
@@ -59,4 +59,19 @@ refused 'format of nothing' 2 usage 'name it' fsm --format dot
 refused 'two names' 2 usage 'one argument too many' fsm node node
 check 'no store is needed or made' test ! -e "$MESHLOG_STORE"
 
+# Every machine's diagram in spec/ is the one that the program draws.
+# documented NAME: what stands there, behind a comment with the command that drew it.
+documented() {
+    awk -v mark="<!-- meshlog fsm $1 --format mermaid -->" '
+        $0 == mark { marked = 1; next }
+        marked && /^```mermaid$/ { inside = 1; next }
+        inside && /^```$/ { inside = marked = 0 }
+        inside' spec/*.md
+}
+check 'there are machines' [ "${#machines[@]}" -gt 0 ]
+for machine in "${machines[@]}"; do
+    run fsm "$machine" --format mermaid
+    check "mermaid: $machine" same "$(head -n 1 "$work/out")" stateDiagram-v2
+    check "spec/ shows $machine as it is" same "$(documented "$machine")" "$out"
+done
 totals
