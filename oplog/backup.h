@@ -19,6 +19,7 @@ struct backup_result {
  * (node/backup.c does). Counts as a read transaction of the calling thread (store.h).
  *
  *   ERR_EXISTS    there is a data file in dir
+ *   ERR_BUSY      commits came too fast for the file's first pages to be read between two of them
  *   ERR_CORRUPT   the copy does not open or does not add up: the store is damaged, or the disk
  *   ERR_NO_STORE (no folder dir), ERR_NETWORK_FS, ERR_READ_ONLY, ERR_DISK_FULL, ERR_IO,
  *   ERR_NO_MEMORY */

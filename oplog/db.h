@@ -105,8 +105,4 @@ int db_count(struct txn *txn, enum db db, uint64_t *out) ERR_MUST_CHECK;
 /* ERR_NETWORK_FS where a store would come to harm; ERR_NO_STORE when dir is not there. */
 int db_check_file_system(const char *dir) ERR_MUST_CHECK;
 
-/* Write the data file as the newest commit left it to fd, from where fd stands. Takes a read
- * transaction of its own; writers wait only while the first two pages are written. */
-int db_copy(struct store *store, int fd) ERR_MUST_CHECK;
-
 #endif

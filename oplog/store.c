@@ -613,22 +613,6 @@ int txn_begin_write(struct store *store, struct txn **out)
     return txn_begin(store, 0, out);
 }
 
-int db_copy(struct store *store, int fd)
-{
-    for (;;) {
-        pthread_rwlock_rdlock(&store->map_lock);
-        int rv = store->failed ? EIO : mdb_env_copyfd2(store->env, fd, 0);
-        pthread_rwlock_unlock(&store->map_lock);
-        if (rv != MDB_MAP_RESIZED) {
-            return db_error(rv);
-        }
-        rv = adopt_map(store);
-        if (rv != 0) {
-            return rv;
-        }
-    }
-}
-
 void txn_set_now(struct txn *txn, uint64_t now_ms)
 {
     txn->now_ms = now_ms;
