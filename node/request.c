@@ -189,6 +189,27 @@ int request_id(struct call *call, struct txn *txn, const struct value *value, st
     return rv == 0 ? 0 : request_fail_id(call, rv, value);
 }
 
+int request_stored(struct txn *txn, const struct op_id *id, struct walk_item *out, bool *twin)
+{
+    struct place place;
+    struct walk walk;
+    unsigned count;
+    int rv = order_resolve(txn, id, id, &place, &count);
+    if (rv != 0) {
+        return rv;
+    }
+    *twin = count > 1;
+    rv = walk_arrival(txn, place.n, &walk);
+    if (rv == 0) {
+        rv = walk_next(&walk, out);
+        walk_end(&walk);
+    }
+    if (rv == 0 && op_id_compare(&out->row.op.id, id) != 0) {
+        rv = ERR_CORRUPT;
+    }
+    return rv == ERR_UNKNOWN_ID ? ERR_CORRUPT : rv;
+}
+
 int request_fail_walk(struct call *call, const struct walk *walk, int err)
 {
     char id[OP_ID_TEXT];
