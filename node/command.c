@@ -65,10 +65,10 @@ static const struct flag at_flags[] = {
 
 static const struct flag delegate_flags[] = {
     {"cmd", FLAG_TEXT, "cmd", "COMMAND", "what is allowed: a path, / for everything"},
-    {"policy", FLAG_JSON, "policy", "JSON", "what must hold for each op: an array of statements"},
+    {"policy", FLAG_TREE, "policy", "JSON", "what must hold for each op: an array of statements"},
     {"expires", FLAG_TEXT, "expires", "WHEN", "12h, 90d, 1y, Unix seconds or never (90d)"},
     {"not-before", FLAG_TEXT, "not_before", "WHEN", "Unix seconds, or now; else it covers all"},
-    {"meta", FLAG_JSON, "meta", "JSON", "more that the token says: an object"},
+    {"meta", FLAG_TREE, "meta", "JSON", "more that the token says: an object"},
     {"delegable", FLAG_SWITCH, "delegable", "", "the node may pass it on"},
     {"renew", FLAG_TEXT, "renew", "CID", "say what this token says, for longer"},
     {"out", FLAG_TEXT, "out", "FILE", "write the token for `accept` there"},
@@ -86,6 +86,36 @@ static const struct flag revoke_flags[] = {
 
 static const struct flag fsm_flags[] = {
     {"format", FLAG_TEXT, "format", "FORMAT", "table (with a small tree), dot or mermaid"},
+    {.name = NULL},
+};
+
+static const struct flag check_flags[] = {
+    {"invocation", FLAG_TEXT, "invocation", "T", "the invocation"},
+    {"proof", FLAG_TEXTS, "proofs", "T", "a delegation, in any order; may be repeated"},
+    {"time", FLAG_TEXT, "time", "UNIX", "the time it is checked for (now)"},
+    {"revoked", FLAG_TEXTS, "revoked", "CID", "a token that does not count; may be repeated"},
+    {.name = NULL},
+};
+
+static const struct flag mint_flags[] = {
+    {"key", FLAG_TEXT, "key", "FILE", "who signs: node.key, root.key, or a seed in hex"},
+    {"aud", FLAG_TEXT, "aud", "DID", "for whom it is"},
+    {"sub", FLAG_TEXT, "sub", "DID|null", "whose power it is; null: all that the signer is given"},
+    {"cmd", FLAG_TEXT, "cmd", "C", "what may be done, or shall be: /claim/create"},
+    {"policy", FLAG_TREE, "policy", "JSON", "what must hold for the arguments ([])"},
+    {"nbf", FLAG_TEXT, "nbf", "UNIX", "from when on it holds (ever since)"},
+    {"exp", FLAG_TEXT, "exp", "UNIX|null", "until when it holds (null: without end)"},
+    {"meta", FLAG_TREE, "meta", "JSON", "an object that says more"},
+    {"invocation", FLAG_SWITCH, "invocation", "", "make an invocation instead"},
+    {"args", FLAG_TREE, "args", "JSON", "its arguments: an object ({})"},
+    {"proof", FLAG_TEXTS, "proofs", "T", "a delegation that proves it, the root first"},
+    {"out", FLAG_TEXT, "out", "FILE", "write it there too, in base64"},
+    {.name = NULL},
+};
+
+static const struct flag policy_flags[] = {
+    {"policy", FLAG_TREE, "policy", "JSON", "the statements, an array"},
+    {"args", FLAG_TREE, "args", "JSON", "what they shall hold for"},
     {.name = NULL},
 };
 
@@ -389,6 +419,67 @@ const struct command commands[] = {
                  "meshlog fsm node --format dot | dot -Tsvg > node.svg",
      .run = run_fsm,
      .print = print_fsm},
+    {.name = "ucan inspect",
+     .summary = "Show what a token (UCAN 1.0) says.",
+     .usage = "ucan inspect T",
+     .params = {"token"},
+     .required = 1,
+     .notes = "T is a file with the token (raw, base64 or base64url), or base64 or base64url of "
+              "it.\n"
+              "A wrong signature is told, and is no error here.",
+     .examples = "meshlog ucan inspect laptop.token\n"
+                 "meshlog --json ucan inspect glhAjm4YpBUWgEVm…",
+     .run = run_ucan_inspect,
+     .print = print_ucan_inspect},
+    {.name = "ucan check",
+     .summary = "Does a chain of delegations allow an invocation? Ends with 1 if not.",
+     .usage = "ucan check --invocation T [--proof T]… [--time UNIX] [--revoked CID]…",
+     .flags = check_flags,
+     .notes = "T as with `ucan inspect`. The first thing that is wrong is named, and where: the "
+              "number of\n"
+              "a proof, the root being 0, or none for the invocation itself. Looked at in this "
+              "order:\n"
+              "  Malformed TooLong UnavailableProof InvalidSignature InvalidClaim Expired "
+              "TooEarly\n"
+              "  InvalidAudience InvalidSubject InvalidCommand MatchError Revoked",
+     .examples =
+         "meshlog ucan check --invocation call.token --proof root.token --proof laptop.token\n"
+         "meshlog --json ucan check --invocation call.token --proof root.token --time "
+         "1767225600",
+     .run = run_ucan_check,
+     .print = print_ucan_check},
+    {.name = "ucan mint",
+     .summary = "Make a token: a delegation, or an invocation.",
+     .usage = "ucan mint --key FILE --aud DID --sub DID|null --cmd C [--policy JSON] …\n"
+              "ucan mint --invocation --key FILE --sub DID --cmd C [--args JSON] [--proof T]… …",
+     .flags = mint_flags,
+     .notes = "Prints the token in base64. It does not end unless --exp says when. A passphrase is "
+              "asked\n"
+              "for, or taken from --passphrase-file. JSON may also be @FILE, or - for stdin.\n"
+              "No store is needed, and nothing is written to a log: on the mesh, `delegate` makes "
+              "tokens.",
+     .examples =
+         "meshlog ucan mint --key root.key --aud did:key:z6MkB… --sub did:key:z6MkA… --cmd /claim "
+         "\\\n"
+         "    --policy '[[\"==\",\".domain\",\"work\"]]' --exp 1767225600 --out laptop.token\n"
+         "meshlog ucan mint --key laptop.key --sub did:key:z6MkA… --cmd /claim/create --invocation "
+         "\\\n"
+         "    --args '{\"domain\":\"work\"}' --proof laptop.token",
+     .run = run_ucan_mint,
+     .print = print_ucan_mint},
+    {.name = "ucan policy",
+     .summary = "Does a policy hold for some arguments? Ends with 1 if not.",
+     .usage = "ucan policy --policy JSON --args JSON",
+     .flags = policy_flags,
+     .notes = "A policy is an array of statements that all must hold:\n"
+              "  [\"==\", \".status\", \"draft\"]                 also != < <= > >=\n"
+              "  [\"like\", \".email\", \"*@example.com\"]         * stands for any letters, \\* "
+              "for itself\n"
+              "  [\"and\", […]]  [\"or\", […]]  [\"not\", …]\n"
+              "  [\"all\", \".to\", [\"like\", \".\", \"*.org\"]]   for each of them; also any",
+     .examples = "meshlog ucan policy --policy '[[\">=\",\".age\",21]]' --args '{\"age\":35}'",
+     .run = run_ucan_policy,
+     .print = print_ucan_policy},
     {.name = "bench",
      .summary = "Measure this machine: how fast the log is, and how fast it could be.",
      .usage = "bench [--ops N] [--only NAME,…]",
@@ -419,8 +510,9 @@ const struct command commands[] = {
     {.name = "help",
      .summary = "Say what there is, or more about one command.",
      .usage = "help [COMMAND]",
-     .params = {"command"},
-     .examples = "meshlog help append",
+     .params = {"command", "second"},
+     .examples = "meshlog help append\n"
+                 "meshlog help ucan mint",
      .run = run_help,
      .print = print_text},
     {.name = "version",
@@ -440,6 +532,21 @@ const struct command *command_find(const char *name)
         }
     }
     return NULL;
+}
+
+bool command_is_in(const struct command *command, const char *group)
+{
+    size_t len = strlen(group);
+    return strncmp(command->name, group, len) == 0 && command->name[len] == ' ';
+}
+
+bool command_is_group(const char *word)
+{
+    const struct command *command = commands;
+    while (command->name != NULL && !command_is_in(command, word)) {
+        command++;
+    }
+    return command->name != NULL;
 }
 
 /* Keep the nearer of two names. Short words have many neighbours, so they must be nearer. */

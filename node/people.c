@@ -578,6 +578,124 @@ void print_bench(struct printer *printer, const struct value *response)
     }
 }
 
+/* Tokens ----------------------------------------------------------------------------------- */
+
+/* A line of a token: the name of a field, and its value as people read it. */
+static void say_part(struct printer *printer, const struct value *token, const char *key,
+                     const char *when_none)
+{
+    const struct value *part = value_get(token, key);
+    say(printer, "  %-6s ", key);
+    if (part == NULL || part->type == VALUE_NULL) {
+        say(printer, "%s", when_none);
+    } else if (part->type == VALUE_TEXT) {
+        say_text(printer, part->bytes, LINE_MAX_BYTES);
+    } else {
+        say_json(printer, part, LINE_MAX_BYTES);
+    }
+    say(printer, "\n");
+}
+
+/* The same for a time: as it stands there, and by the clock. */
+static void say_moment(struct printer *printer, const struct value *token, const char *key,
+                       const char *when_none)
+{
+    int64_t time;
+    if (!value_get_int(token, key, &time)) {
+        say(printer, "  %-6s %s\n", key, when_none);
+        return;
+    }
+    say(printer, "  %-6s %" PRId64 "  ", key, time);
+    say_time(printer, time < INT64_MAX / 1000 ? time * 1000 : 0, true);
+    say(printer, "\n");
+}
+
+static void say_proofs(struct printer *printer, const struct value *proofs)
+{
+    for (uint32_t i = 0; i < proofs->count; i++) {
+        say(printer, "  prf %-2" PRIu32 " ", i);
+        say_text(printer, proofs->items[i].bytes, LINE_MAX_BYTES);
+        say(printer, "\n");
+    }
+    if (proofs->count == 0) {
+        say(printer, "  prf    none\n");
+    }
+}
+
+void print_ucan_inspect(struct printer *printer, const struct value *response)
+{
+    bool invocation = value_is_text(value_get(response, "type"), "invocation");
+    bool good = bool_of(response, "signature_ok");
+    say(printer, invocation ? "An invocation, " : "A delegation, ");
+    say_tint(printer, good ? TINT_GOOD : TINT_BAD);
+    say(printer, good ? "signed by its issuer" : "NOT signed by its issuer");
+    say_tint(printer, TINT_PLAIN);
+    say(printer, "\n");
+    say_part(printer, response, "cid", "");
+    say_part(printer, response, "iss", "");
+    say_part(printer, response, "aud", "its subject");
+    say_part(printer, response, "sub", "null: all that its issuer is given");
+    say_part(printer, response, "cmd", "");
+    say_part(printer, response, invocation ? "args" : "pol", "");
+    if (invocation) {
+        say_proofs(printer, value_get(response, "prf"));
+        say_moment(printer, response, "iat", "not told");
+    } else {
+        say_moment(printer, response, "nbf", "ever since");
+    }
+    say_moment(printer, response, "exp", "without end");
+    say_part(printer, response, "nonce", "");
+    say_part(printer, response, "meta", "none");
+}
+
+void print_ucan_check(struct printer *printer, const struct value *response)
+{
+    const struct value *link = value_get(response, "link");
+    bool allowed = bool_of(response, "ok");
+    say_tint(printer, allowed ? TINT_GOOD : TINT_BAD);
+    say(printer, allowed ? "allowed" : "refused: ");
+    say_field(printer, response, "error");
+    say_tint(printer, TINT_PLAIN);
+    if (link != NULL && link->type == VALUE_INT) {
+        say(printer, " at proof %" PRId64, link->integer);
+    }
+    say(printer, "\n");
+    if (!allowed) {
+        say_field(printer, response, "message");
+        say(printer, "\n");
+    }
+}
+
+/* Nothing but the token, for a pipe or a file. */
+void print_ucan_mint(struct printer *printer, const struct value *response)
+{
+    if (text_of(response, "file").len == 0) {
+        say_text(printer, text_of(response, "token"), SIZE_MAX);
+        say(printer, "\n");
+        return;
+    }
+    say(printer, "The token is in ");
+    say_field(printer, response, "file");
+    say(printer, "\n  cid  ");
+    say_field(printer, response, "cid");
+    say(printer, "\n");
+}
+
+void print_ucan_policy(struct printer *printer, const struct value *response)
+{
+    const struct value *unmet = value_get(response, "statement");
+    bool match = bool_of(response, "match");
+    say_tint(printer, match ? TINT_GOOD : TINT_BAD);
+    say(printer, match ? "match" : "no match");
+    say_tint(printer, TINT_PLAIN);
+    if (unmet != NULL && unmet->type == VALUE_INT) {
+        say(printer, ": statement %" PRId64 " is false", unmet->integer);
+    } else if (!match) {
+        say(printer, ": the policy takes more steps than are allowed");
+    }
+    say(printer, "\n");
+}
+
 void print_json(struct printer *printer, const struct value *response)
 {
     say_json(printer, response, SIZE_MAX);

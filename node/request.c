@@ -58,6 +58,44 @@ int request_author(struct call *call, const struct value *value, struct op_autho
     return call_fail(call, ERR_USAGE, "'%s' is no node: give its whole name, did:key:z6Mk….", name);
 }
 
+/* A whole number in digits that JavaScript could hold too. */
+static bool parse_time(const struct value *value, int64_t *out)
+{
+    char text[128];
+    char *end;
+    if (value->type == VALUE_INT) {
+        *out = value->integer;
+    } else {
+        short_text(value, text);
+        if (text[0] < '0' || text[0] > '9' || strlen(text) > 16) {
+            return false;
+        }
+        *out = strtoll(text, &end, 10);
+        if (*end != 0) {
+            return false;
+        }
+    }
+    return *out >= 0 && *out < (int64_t)1 << 53;
+}
+
+int request_time(struct call *call, const char *field, int64_t *out, bool *given)
+{
+    const struct value *value = value_get(call->request, field);
+    int64_t time;
+    *given = value != NULL;
+    if (value == NULL) {
+        return 0;
+    }
+    if (!parse_time(value, &time)) {
+        char text[128];
+        short_text(value, text);
+        return call_fail(call, ERR_USAGE,
+                         "--%s: expected Unix seconds such as 1767225600, not '%s'.", field, text);
+    }
+    *out = time;
+    return 0;
+}
+
 /* Letters of an id, but too few? */
 static bool is_short_prefix(struct bytes text)
 {

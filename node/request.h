@@ -20,6 +20,10 @@ int request_author(struct call *call, const struct value *value,
 int request_id(struct call *call, struct txn *txn, const struct value *value,
                struct op_id *out) ERR_MUST_CHECK;
 
+/* A time in Unix seconds, as a text or a number. *given is false, and *out as it was, where the
+ * request has none. ERR_USAGE. */
+int request_time(struct call *call, const char *field, int64_t *out, bool *given) ERR_MUST_CHECK;
+
 /* A text of the request, with a final zero; NULL if it has none. ERR_USAGE for one that is empty
  * or has a zero inside. */
 int request_path(struct call *call, const char *field, const char **out) ERR_MUST_CHECK;

@@ -123,36 +123,41 @@ static int read_invocation(struct chain *chain, struct bytes token)
     return 0;
 }
 
-/* The token of this name among those that are at hand. */
-static const struct bytes *find_token(const struct cid *cid, const struct bytes *tokens,
-                                      uint32_t count)
+/* The token of this name among those that are at hand; false if it is not there. */
+static bool find_token(const struct cid *cid, const struct bytes *tokens, uint32_t count,
+                       struct bytes *out)
 {
-    for (uint32_t i = 0; i < count; i++) {
-        struct cid found = cid_of(tokens[i]);
-        if (cid_equal(&found, cid)) {
-            return &tokens[i];
-        }
+    bool found = false;
+    for (uint32_t i = 0; i < count && !found; i++) {
+        struct cid name = cid_of(tokens[i]);
+        found = cid_equal(&name, cid);
+        *out = tokens[i];
     }
-    return NULL;
+    return found;
 }
 
-static int read_proofs(struct chain *chain, const struct bytes *tokens, uint32_t count)
+static void find_proofs(struct chain *chain, const struct bytes *tokens, uint32_t count,
+                        struct bytes found[LIMIT_CHAIN])
 {
-    const struct bytes *found[LIMIT_CHAIN];
     const struct cid *names = chain->links[chain->proofs].proofs;
     for (uint32_t link = 0; link < chain->proofs; link++) {
-        found[link] = find_token(&names[link], tokens, count);
-        if (found[link] == NULL) {
+        if (!find_token(&names[link], tokens, count, &found[link])) {
             char cid[CID_TEXT];
             cid_to_text(&names[link], cid);
             refuse(chain, UCAN_UNAVAILABLE_PROOF, (int)link);
             explain(chain, "Proof %" PRIu32 ", %s, is not here.", link, cid);
-            return 0;
+            return;
         }
     }
+}
+
+static int read_proofs(struct chain *chain, const struct bytes *tokens, uint32_t count)
+{
+    struct bytes found[LIMIT_CHAIN] = {{0}};
     int rv = 0;
+    find_proofs(chain, tokens, count, found);
     for (uint32_t link = 0; rv == 0 && !is_refused(chain) && link < chain->proofs; link++) {
-        rv = read_link(chain, *found[link], UCAN_DELEGATION, link, (int)link);
+        rv = read_link(chain, found[link], UCAN_DELEGATION, link, (int)link);
     }
     return rv;
 }
@@ -276,13 +281,34 @@ static enum ucan_refusal judge_command(struct chain *chain, uint32_t link)
     return UCAN_INVALID_COMMAND;
 }
 
+uint32_t ucan_unmet(const struct value *policy, const struct value *args)
+{
+    bool holds = true;
+    uint32_t i = 0;
+    while (i < policy->count && holds) {
+        struct value alone = {.type = VALUE_ARRAY, .count = 1, .items = &policy->items[i]};
+        holds = policy_holds(&alone, args);
+        i += holds ? 1 : 0;
+    }
+    return i;
+}
+
 static enum ucan_refusal judge_policy(struct chain *chain, uint32_t link)
 {
-    if (link == chain->proofs ||
-        policy_holds(chain->links[link].policy, chain->links[chain->proofs].args)) {
+    const struct value *policy = chain->links[link].policy;
+    const struct value *args = chain->links[chain->proofs].args;
+    if (link == chain->proofs || policy_holds(policy, args)) {
         return UCAN_NONE;
     }
-    explain(chain, "The invocation's args do not fulfil the policy of proof %" PRIu32 ".", link);
+    uint32_t unmet = ucan_unmet(policy, args);
+    if (unmet < policy->count) {
+        explain(chain,
+                "The invocation's args do not meet the policy of proof %" PRIu32 ": pol[%" PRIu32
+                "] is false.",
+                link, unmet);
+    } else {
+        explain(chain, "The policy of proof %" PRIu32 " takes more steps than are allowed.", link);
+    }
     return UCAN_MATCH_ERROR;
 }
 

@@ -65,4 +65,8 @@ int ucan_check(struct bytes invocation, const struct bytes *tokens, uint32_t tok
                int64_t time, const struct cid *revoked, uint32_t revoked_count,
                struct ucan_verdict *out) ERR_MUST_CHECK;
 
+/* Which statement of a policy, that does not hold, is the first that does not? The number of its
+ * statements where each of them would by itself (but together they take too many steps). */
+uint32_t ucan_unmet(const struct value *policy, const struct value *args);
+
 #endif
