@@ -59,7 +59,7 @@ static const struct flag compact_flags[] = {
 };
 
 static const struct flag at_flags[] = {
-    {"at", FLAG_COUNT, "at", "UNIX", "as it was or will be then, in Unix seconds"},
+    {"at", FLAG_TEXT, "at", "UNIX", "as it was or will be then, in Unix seconds"},
     {.name = NULL},
 };
 

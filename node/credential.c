@@ -3,14 +3,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <sodium.h>
 #include <unistd.h>
 
 #include "node/lines.h"
+#include "node/tokenarg.h"
 #include "oplog/kinds.h"
 #include "oplog/payload.h"
-
-#define BASE64_MAX sodium_base64_ENCODED_LEN(LIMIT_TOKEN, sodium_base64_VARIANT_ORIGINAL)
 
 /* In an op ------------------------------------------------------------------------------- */
 
@@ -50,71 +48,31 @@ int credential_append(struct txn *txn, const struct key *node, uint64_t now_ms,
     return rv;
 }
 
-/* Writing a file -------------------------------------------------------------------------- */
+/* In a file -------------------------------------------------------------------------------- */
 
-static void put_line(struct buf *out, struct bytes token)
+static int write_line(const struct newfile *file, struct bytes token)
 {
-    char line[BASE64_MAX];
-    sodium_bin2base64(line, sizeof(line), token.data, token.len, sodium_base64_VARIANT_ORIGINAL);
-    buf_put_text(out, line);
-    buf_put_byte(out, '\n');
-}
-
-static int write_all(int fd, struct bytes text)
-{
-    while (text.len > 0) {
-        ssize_t written = write(fd, text.data, text.len);
-        if (written < 0 && errno != EINTR) {
-            return err_from_errno(errno);
-        }
-        size_t taken = written < 0 ? 0 : (size_t)written;
-        text = bytes_of(text.data + taken, text.len - taken);
-    }
-    return 0;
-}
-
-int credential_write(const struct credential *credential, int fd)
-{
-    struct buf text;
-    buf_init(&text, LIMIT_CHAIN * BASE64_MAX);
-    put_line(&text, credential->token);
-    for (uint32_t i = 0; i < credential->proof_count; i++) {
-        put_line(&text, credential->proofs[i]);
-    }
-    int rv = buf_error(&text);
+    struct arena arena;
+    arena_init(&arena, LIMIT_TREE_BYTES);
+    struct bytes line = token_text(&arena, token);
+    int rv = arena_error(&arena);
     if (rv == 0) {
-        rv = write_all(fd, buf_bytes(&text));
+        rv = newfile_write(file, line);
     }
-    buf_free(&text);
+    if (rv == 0) {
+        rv = newfile_write(file, bytes_of("\n", 1));
+    }
+    arena_free(&arena);
     return rv;
 }
 
-/* Reading one ----------------------------------------------------------------------------- */
-
-/* Without blanks at its end, nor the "=" that others fill base64 up with. */
-static struct bytes trim(struct bytes line)
+int credential_write(const struct credential *credential, const struct newfile *file)
 {
-    while (line.len > 0 && memchr(" \t\r=", line.data[line.len - 1], 4) != NULL) {
-        line.len--;
+    int rv = write_line(file, credential->token);
+    for (uint32_t i = 0; rv == 0 && i < credential->proof_count; i++) {
+        rv = write_line(file, credential->proofs[i]);
     }
-    return line;
-}
-
-/* The token of a line, in the arena. */
-static int decode_line(struct arena *arena, struct bytes line, struct bytes *out)
-{
-    uint8_t token[LIMIT_TOKEN];
-    size_t len;
-    line = trim(line);
-    if (line.len >= BASE64_MAX) {
-        return ERR_TOO_LARGE;
-    }
-    if (sodium_base642bin(token, sizeof(token), (const char *)line.data, line.len, NULL, &len, NULL,
-                          sodium_base64_VARIANT_ORIGINAL_NO_PADDING) != 0) {
-        return ERR_MALFORMED;
-    }
-    *out = arena_copy(arena, bytes_of(token, len));
-    return arena_error(arena);
+    return rv;
 }
 
 static int take_line(struct call *call, const char *path, struct arena *arena,
@@ -126,12 +84,12 @@ static int take_line(struct call *call, const char *path, struct arena *arena,
                          path, LIMIT_CHAIN);
     }
     struct bytes *room = *count == 0 ? &out->token : &out->proofs[*count - 1];
-    int rv = decode_line(arena, line, room);
-    if (rv == ERR_TOO_LARGE || rv == ERR_MALFORMED) {
+    int rv = token_from_text(arena, line, room);
+    if (rv == ERR_MALFORMED) {
         return call_fail(call, rv,
-                         "Line %" PRIu64 " of %s is no token in base64 of at most %lu bytes: give "
-                         "the file that `meshlog delegate --out` wrote.",
-                         lines->number, path, LIMIT_TOKEN);
+                         "Line %" PRIu64 " of %s is no token in base64: give the file that "
+                         "`meshlog delegate --out` wrote.",
+                         lines->number, path);
     }
     *count += 1;
     return rv == 0 ? 0 : call_fail_tree(call, rv);

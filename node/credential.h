@@ -7,6 +7,7 @@
 
 #include "base/limits.h"
 #include "node/call.h"
+#include "node/newfile.h"
 #include "oplog/append.h"
 #include "ucan/token.h"
 
@@ -24,8 +25,9 @@ int credential_append(struct txn *txn, const struct key *node, uint64_t now_ms,
                       const struct credential *credential,
                       struct append_result *out) ERR_MUST_CHECK;
 
-/* Write the lines. ERR_NO_MEMORY; on failure of the descriptor errno tells why. */
-int credential_write(const struct credential *credential, int fd) ERR_MUST_CHECK;
+/* Write the lines; errors of newfile.h. */
+int credential_write(const struct credential *credential,
+                     const struct newfile *file) ERR_MUST_CHECK;
 
 /* Read a file into the arena: 1 to LIMIT_CHAIN lines of base64, whatever the bytes say. key and
  * name are left empty. The call says why it fails: ERR_IO, ERR_MALFORMED, ERR_TOO_LARGE,

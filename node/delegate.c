@@ -380,7 +380,7 @@ static int write_file(struct delegating *d)
     if (d->path == NULL) {
         return 0;
     }
-    int rv = credential_write(&d->made, d->file.fd);
+    int rv = credential_write(&d->made, &d->file);
     if (rv == 0) {
         rv = newfile_finish(&d->file);
     }

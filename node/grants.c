@@ -1,8 +1,9 @@
 #include "node/command.h"
 #include "node/known.h"
 #include "node/opview.h"
+#include "node/request.h"
 #include "node/tokenview.h"
-#include "node/when.h"
+#include "node/wall.h"
 
 static struct value view_chain(struct arena *arena, const struct grant *grant)
 {
@@ -38,12 +39,11 @@ static int emit_grant(struct call *call, struct txn *txn, const struct grant *gr
 }
 
 /* Each grant is read into the arena that its response is made in. */
-static int list_of(struct call *call, struct txn *txn, const struct ucan_key *node)
+static int list_of(struct call *call, struct txn *txn, const struct ucan_key *node, int64_t at)
 {
     struct grant grant;
     struct cid last;
     const struct cid *after = NULL;
-    int64_t at = request_at(call);
     for (;;) {
         arena_reset(call->arena);
         int rv = grant_next(txn, call->arena, node, after, at, &grant);
@@ -67,11 +67,16 @@ static int list_grants(struct call *call, struct txn *txn)
 {
     struct bytes text;
     struct ucan_key node;
+    int64_t at = (int64_t)(wall_ms() / 1000);
+    bool given;
     if (!value_get_text(call->request, "node", &text)) {
         return call_fail(call, ERR_USAGE, "Say whose grants: `meshlog nodes` lists the nodes.");
     }
-    int rv = request_node(call, txn, text, &node);
-    return rv == 0 ? list_of(call, txn, &node) : rv;
+    int rv = request_time(call, "at", &at, &given);
+    if (rv == 0) {
+        rv = request_node(call, txn, text, &node);
+    }
+    return rv == 0 ? list_of(call, txn, &node, at) : rv;
 }
 
 int run_grants(struct call *call)

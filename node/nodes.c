@@ -3,7 +3,8 @@
 #include "node/command.h"
 #include "node/known.h"
 #include "node/opview.h"
-#include "node/when.h"
+#include "node/request.h"
+#include "node/wall.h"
 
 /* When the latest of an author's heads was written; null where it has none. */
 static int view_last(struct txn *txn, uint32_t ix, struct value *out)
@@ -58,8 +59,13 @@ static int list_nodes(struct call *call, struct txn *txn)
 {
     struct known_walk walk;
     struct known known;
-    int64_t at = request_at(call);
-    int rv = known_walk(txn, &walk);
+    int64_t at = (int64_t)(wall_ms() / 1000);
+    bool given;
+    int rv = request_time(call, "at", &at, &given);
+    if (rv != 0) {
+        return rv;
+    }
+    rv = known_walk(txn, &walk);
     while (rv == 0 && (rv = known_next(&walk, &known)) == 0) {
         struct value response = value_map();
         arena_reset(call->arena);

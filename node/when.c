@@ -1,7 +1,5 @@
 #include "node/when.h"
 
-#include "node/wall.h"
-
 /* Take the digits that a text begins with. False for none, and for more than a time has. */
 static bool take_number(struct bytes *text, int64_t *out)
 {
@@ -39,10 +37,4 @@ bool when_duration(struct bytes text, int64_t *seconds)
         }
     }
     return false;
-}
-
-int64_t request_at(const struct call *call)
-{
-    int64_t at;
-    return value_get_int(call->request, "at", &at) ? at : (int64_t)(wall_ms() / 1000);
 }

@@ -2,7 +2,7 @@
 #ifndef NODE_WHEN_H
 #define NODE_WHEN_H
 
-#include "node/call.h"
+#include "base/bytes.h"
 
 /* From here on JavaScript cannot tell two seconds apart; tokens hold no later time. */
 #define WHEN_END ((int64_t)1 << 53)
@@ -12,8 +12,5 @@ bool when_duration(struct bytes text, int64_t *seconds);
 
 /* Unix seconds, a whole number. False for anything else. */
 bool when_unix(struct bytes text, int64_t *out);
-
-/* The request's "at" in Unix seconds, else now. */
-int64_t request_at(const struct call *call);
 
 #endif
