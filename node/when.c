@@ -31,7 +31,7 @@ bool when_duration(struct bytes text, int64_t *seconds)
         return false;
     }
     for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
-        if (text.data[0] == units[i].letter && number < WHEN_END / units[i].seconds) {
+        if (text.data[0] == units[i].letter && number <= (WHEN_END - 1) / units[i].seconds) {
             *seconds = number * units[i].seconds;
             return true;
         }
