@@ -4,72 +4,11 @@
 #include <stdio.h>
 
 #include "base/text.h"
-#include "node/wall.h"
+#include "node/say.h"
 
 #define KIND_WIDTH 14u    /* Of most names. */
 #define MACHINE_WIDTH 13u /* Of the names of state machines. */
 #define EXCERPT_MAX 200u
-#define LINE_MAX_BYTES 4096u
-
-/* Fields of a response that are texts or numbers; empty or 0 when they are not there. */
-static struct bytes text_of(const struct value *map, const char *key)
-{
-    struct bytes text;
-    return value_get_text(map, key, &text) ? text : bytes_of("", 0);
-}
-
-static int64_t int_of(const struct value *map, const char *key)
-{
-    int64_t number = 0;
-    (void)value_get_int(map, key, &number);
-    return number;
-}
-
-static bool bool_of(const struct value *map, const char *key)
-{
-    bool yes = false;
-    (void)value_get_bool(map, key, &yes);
-    return yes;
-}
-
-static uint32_t count_of(const struct value *map, const char *key)
-{
-    const struct value *list = value_get(map, key);
-    return list != NULL && list->type == VALUE_ARRAY ? list->count : 0;
-}
-
-static void say_field(struct printer *printer, const struct value *map, const char *key)
-{
-    say_text(printer, text_of(map, key), LINE_MAX_BYTES);
-}
-
-/* "1 op", "2 ops" */
-static void say_count(struct printer *printer, int64_t count, const char *word)
-{
-    say(printer, "%" PRId64 " %s%s", count, word, count == 1 ? "" : "s");
-}
-
-/* Any value as JSON, escaped and cut. */
-static void say_json(struct printer *printer, const struct value *value, size_t max)
-{
-    struct buf json;
-    buf_init(&json, SIZE_MAX / 2);
-    int rv = value_to_json(value, &json);
-    if (rv == 0) {
-        say_text(printer, buf_bytes(&json), max);
-    } else if (rv == ERR_NO_MEMORY && printer->out.error == 0) {
-        printer->out.error = rv; /* Rather nothing than a part that looks whole. */
-    }
-    buf_free(&json);
-}
-
-/* Local time, to the minute or to the second. */
-static void say_time(struct printer *printer, int64_t time_ms, bool seconds)
-{
-    char text[WALL_TEXT];
-    wall_text((uint64_t)time_ms, seconds, text);
-    say_text(printer, bytes_of_text(text), sizeof(text));
-}
 
 /* Returns how many columns it took: width, or more for a long name. */
 static size_t say_kind(struct printer *printer, const struct value *op, unsigned width)
@@ -83,27 +22,6 @@ static size_t say_kind(struct printer *printer, const struct value *op, unsigned
     }
     say(printer, "%-*.*s", (int)width, (int)name.len, (const char *)name.data);
     return name.len > width ? name.len : width;
-}
-
-static enum tint verdict_tint(struct bytes verdict)
-{
-    if (bytes_equal(verdict, bytes_of_text("applied"))) {
-        return TINT_GOOD;
-    }
-    return bytes_equal(verdict, bytes_of_text("pending")) ? TINT_WARN : TINT_BAD;
-}
-
-/* "pending: dep_missing" */
-static void say_verdict(struct printer *printer, const struct value *op)
-{
-    struct bytes reason = text_of(op, "reason");
-    say_tint(printer, verdict_tint(text_of(op, "verdict")));
-    say_field(printer, op, "verdict");
-    if (reason.len > 0) {
-        say(printer, ": ");
-        say_text(printer, reason, 64);
-    }
-    say_tint(printer, TINT_PLAIN);
 }
 
 /* A few letters that tell authors apart: those after "did:key:z6Mk". */

@@ -191,6 +191,17 @@ int open_root_from(struct call *call, const char *source, struct opened *out)
 
 /* One or the other ---------------------------------------------------------------------------- */
 
+int root_mesh(struct call *call, struct mesh_id *out)
+{
+    struct store *store;
+    int rv = call_open(call, STORE_READ, &store);
+    if (rv == 0) {
+        *out = *store_mesh(store);
+        store_close(store);
+    }
+    return rv;
+}
+
 int root_check(struct call *call, const struct key *root, const struct mesh_id *mesh)
 {
     char did[LIMIT_DID];

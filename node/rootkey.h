@@ -32,6 +32,9 @@ int open_key(struct call *call, const char *path, struct opened *out) ERR_MUST_C
  * of it stays here; else the store's own. ERR_WRONG_MESH: it is another's. */
 int root_open(struct call *call, const struct mesh_id *mesh, struct key **out) ERR_MUST_CHECK;
 
+/* The mesh of the call's store. Opens and closes it: a passphrase is asked for without it. */
+int root_mesh(struct call *call, struct mesh_id *out) ERR_MUST_CHECK;
+
 /* Is the key the root of this mesh? ERR_WRONG_MESH if not. */
 int root_check(struct call *call, const struct key *root,
                const struct mesh_id *mesh) ERR_MUST_CHECK;

@@ -41,8 +41,7 @@ static struct bytes trim(struct bytes text)
     return text;
 }
 
-/* ERR_MALFORMED where it is no base64 of either alphabet. */
-static int decode(struct arena *arena, struct bytes text, struct bytes *out)
+int token_from_text(struct arena *arena, struct bytes text, struct bytes *out)
 {
     static const int variants[] = {sodium_base64_VARIANT_ORIGINAL_NO_PADDING,
                                    sodium_base64_VARIANT_URLSAFE_NO_PADDING};
@@ -61,6 +60,19 @@ static int decode(struct arena *arena, struct bytes text, struct bytes *out)
         }
     }
     return ERR_MALFORMED;
+}
+
+/* What `delegate` writes has a token in each line, and the first is the one that is meant. A line
+ * of base64 that goes on in the next one is none. */
+static struct bytes first_token(struct arena *arena, struct bytes text)
+{
+    struct bytes token;
+    struct value tree;
+    const uint8_t *end = memchr(text.data, '\n', text.len);
+    struct bytes line = bytes_of(text.data, end == NULL ? text.len : (size_t)(end - text.data));
+    bool whole = token_from_text(arena, line, &token) == 0 &&
+                 value_from_cbor(arena, token, &tree) == 0;
+    return whole ? line : text;
 }
 
 /* Returns 0 or an errno. */
@@ -97,7 +109,10 @@ static int read_file(const struct named *named, int fd, struct bytes *out)
                          named->what, named->text, LIMIT_TOKEN);
     }
     *out = bytes_of(room, len);
-    int rv = len > 0 && room[0] == RAW_START ? 0 : decode(call->arena, *out, out);
+    int rv = 0;
+    if (len == 0 || room[0] != RAW_START) {
+        rv = token_from_text(call->arena, first_token(call->arena, *out), out);
+    }
     if (rv == ERR_MALFORMED) {
         return call_fail(call, rv,
                          "%s: %.200s holds no token: expected its bytes, base64 or base64url.",
@@ -123,7 +138,7 @@ static int read_named(const struct named *named, struct bytes *out)
     if (!is_no_file(errno)) {
         return fail_read(named, errno);
     }
-    int rv = decode(named->call->arena, bytes_of_text(named->text), out);
+    int rv = token_from_text(named->call->arena, bytes_of_text(named->text), out);
     if (rv == ERR_MALFORMED) {
         return call_fail(named->call, rv,
                          "%s: there is no file %.*s, and it is no token either: expected base64 "
