@@ -1212,11 +1212,16 @@ static const struct scenario scenarios[] = {
 
 const struct scenario *scenario_at(size_t index)
 {
-    if (index < COUNT_OF(scenarios) - 1) {
-        return &scenarios[index];
+    static const struct scenario *const tables[] = {scenarios, scenarios_carry, scenarios_ucan};
+    for (size_t i = 0; i < COUNT_OF(tables); i++) {
+        for (const struct scenario *at = tables[i]; at->name != NULL; at++) {
+            if (index == 0) {
+                return at;
+            }
+            index--;
+        }
     }
-    const struct scenario *scenario = &scenarios_carry[index - (COUNT_OF(scenarios) - 1)];
-    return scenario->name != NULL ? scenario : NULL;
+    return NULL;
 }
 
 const struct scenario *scenario_find(const char *name)
