@@ -18,11 +18,12 @@
  *   InvalidClaim      who begins the chain is not the subject: the root's issuer, the invocation's
  *                     where there are no proofs; or the root's subject is null
  *   Expired           t > exp
- *   TooEarly          t < nbf; of one link Expired comes first
+ *   TooEarly          t < nbf; one rule with Expired, which comes first of one link
  *   InvalidAudience   of a proof: is not the issuer of the next link
  *   InvalidSubject    of a proof: neither the invocation's nor null
  *   InvalidCommand    of a proof: wider than what its issuer was given, though null for a subject
- *                     may pass on less than its command says; then: does not cover the invocation's
+ *                     may pass on less than its command says; and, the next rule: it does not
+ *                     cover the invocation's
  *   MatchError        the policy of a proof does not hold for the invocation's arguments
  *   Revoked           the link is named by a revocation */
 #define UCAN_REFUSAL_TABLE(X)                                                                      \
