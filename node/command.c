@@ -77,7 +77,7 @@ static const struct flag delegate_flags[] = {
 };
 
 static const struct flag revoke_flags[] = {
-    {"keep-through", FLAG_TEXT, "keep_through", "now|HASH,…", "the last ops that stay (now)"},
+    {"keep-through", FLAG_TEXT, "keep_through", "HASH,…", "the last ops that stay, or now (now)"},
     {"void-all", FLAG_SWITCH, "void_all", "", "nothing that the token allowed stays"},
     {"dry-run", FLAG_SWITCH, "dry_run", "", "only show what would change"},
     ACTOR_FLAGS,
@@ -297,10 +297,11 @@ const struct command commands[] = {
      .notes =
          "DID is what `init --mesh` shows on the new device. There `accept FILE` takes the token\n"
          "that --out wrote. Nobody can pass on more than they may themselves.\n\n"
-         "A token ends after 90 days unless --expires says otherwise; ops dated outside its time\n"
-         "do not count. --renew makes one with the same content that ends later: ops written in\n"
-         "between count then too. Without --not-before a token covers older ops as well, also\n"
-         "those that a revocation has voided.\n\n"
+         "A token ends after 90 days, or with those above it, unless --expires says otherwise; "
+         "ops\n"
+         "dated outside its time do not count. --renew makes one with the same content that ends\n"
+         "later: ops written in between count then too. Without --not-before a token covers older\n"
+         "ops as well, also those that a revocation has voided.\n\n"
          "Commands are paths; one covers those below it: / (everything), /claim, /claim/create,\n"
          "/evidence, /entity, /assert, /job/claim, /read/claim, … A policy looks at the op's\n"
          "content, at .op (kind, time, author) and at .target, what it is about. Unless\n"

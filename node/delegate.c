@@ -30,6 +30,7 @@ struct delegating {
     bool renews;
     struct cid renewed;
     bool delegable;
+    bool end_is_given; /* Else it is the usual one, or that of the tokens above. */
     struct arena arena;
     struct buf token;
     struct ucan_token asked;
@@ -173,6 +174,7 @@ static int read_expiry(struct delegating *d)
     struct bytes text = bytes_of("", 0);
     int64_t duration = (int64_t)DEFAULT_DAYS * 86400;
     bool given = value_get_text(d->call->request, "expires", &text);
+    d->end_is_given = given;
     asked->has_expiry = !given || !bytes_equal(text, bytes_of_text("never"));
     if (!asked->has_expiry || (given && when_unix(text, &asked->expiry))) {
         return 0;
@@ -296,6 +298,15 @@ static int copy_renewed(struct delegating *d, struct txn *txn)
     return 0;
 }
 
+/* A new token goes on for no longer than those above it, unless that is what was asked for. */
+static void limit_expiry(struct delegating *d)
+{
+    bool sooner = d->issue.ends && d->issue.end < d->asked.expiry;
+    if (sooner && !d->end_is_given && !d->renews) {
+        d->asked.expiry = d->issue.end;
+    }
+}
+
 static int mint(struct delegating *d)
 {
     uint8_t nonce[UCAN_NONCE];
@@ -345,6 +356,7 @@ static int delegate(void *ctx, struct txn *txn)
                         &d->issue);
     }
     if (rv == 0) {
+        limit_expiry(d);
         rv = mint(d);
     }
     if (rv != 0) {

@@ -61,8 +61,11 @@ void print_init(struct printer *printer, const struct value *response)
     } else if (text_of(response, "first_op").len > 0) {
         say(printer, "\nIts root has admitted this node. The root's key was not kept here.\n");
     } else {
-        say(printer, "\nThis node has to be admitted before it can append: give its name, above, "
-                     "to an owner of the mesh.\n");
+        say(printer,
+            "\nThis node has to be admitted before it can append. On a device of the mesh:\n"
+            "  meshlog delegate ");
+        say_field(printer, response, "node");
+        say(printer, " --cmd / --out FILE\nand then here: meshlog accept FILE\n");
     }
 }
 

@@ -66,7 +66,7 @@ int token_from_text(struct arena *arena, struct bytes text, struct bytes *out)
  * of base64 that goes on in the next one is none. */
 static struct bytes first_token(struct arena *arena, struct bytes text)
 {
-    struct bytes token;
+    struct bytes token = bytes_of("", 0);
     struct value tree;
     const uint8_t *end = memchr(text.data, '\n', text.len);
     struct bytes line = bytes_of(text.data, end == NULL ? text.len : (size_t)(end - text.data));

@@ -23,7 +23,7 @@ bool when_unix(struct bytes text, int64_t *out)
 bool when_duration(struct bytes text, int64_t *seconds)
 {
     static const struct {
-        char letter;
+        uint8_t letter;
         int32_t seconds;
     } units[] = {{'s', 1}, {'m', 60}, {'h', 3600}, {'d', 86400}, {'y', 365 * 86400}};
     int64_t number;

@@ -152,6 +152,10 @@ tail -n 1 "$work/phone.token" >"$work/proof.token"
 { cat "$work/phone.token" && tail -n 1 "$work/phone.token"; } >"$work/twice.token"
 { head -n 1 "$work/phone.token" | sed 's/^\(glhA..........\)./\1_/; y/_/A/' && tail -n 1 "$work/phone.token"; } >"$work/forged.token"
 for ((i = 0; i < 9; i++)); do head -n 1 "$work/phone.token"; done >"$work/long.token"
+mint() { "$MESHLOG" ucan mint --aud "$did" --cmd / --out "$work/$1" "${@:2}" >/dev/null; }
+mint ended.token --key "$MESHLOG_STORE/root.key" --sub "$mesh" --exp 1500000000
+mint power.token --key "$MESHLOG_STORE/root.key" --sub null
+mint invocation.token --invocation --key "$MESHLOG_STORE/root.key" --sub "$mesh"
 accept=(--store "$phone" accept)
 refused 'accept of no file' 1 io 'cannot be opened' "${accept[@]}" "$work/none"
 refused 'accept of a folder' 1 io 'cannot be read' "${accept[@]}" "$work"
@@ -162,6 +166,9 @@ refused 'accept of another node' 1 no_grant 'not for this node' "${accept[@]}" "
 refused 'accept of a broken chain' 1 no_grant 'Line 3' "${accept[@]}" "$work/twice.token"
 refused 'accept of a forged token' 1 bad_signature 'not signed' "${accept[@]}" "$work/forged.token"
 refused 'accept of too many' 1 too_large 'more than 8' "${accept[@]}" "$work/long.token"
+refused 'accept of what has ended' 1 no_grant 'ended at 2017' "${accept[@]}" "$work/ended.token"
+refused 'accept of a powerline' 1 no_grant 'names no subject' "${accept[@]}" "$work/power.token"
+refused 'accept of an invocation' 1 malformed 'is an invocation' "${accept[@]}" "$work/invocation.token"
 refused 'accept where a node is admitted' 1 exists 'admitted already' accept "$work/phone.token"
 run --json --store "$work/other" init --name other
 check 'another mesh' ended 0
@@ -203,16 +210,20 @@ tablet=$(field node)
 run --json delegate "$tablet" --cmd /claim --delegable --expires 2d --out "$work/tablet.token"
 check 'delegate --delegable' ended 0
 tablet_token=$(field cid)
+end=$(field exp)
 run --json ucan inspect "$work/tablet.token"
 check 'it is not pinned' printed '"pol":[]'
 run --store "$work/tablet" accept "$work/tablet.token"
 check 'accept for people' printed 'Active: it may /claim until'
 refused 'passing on another command' 1 no_grant 'itself may not /evidence, so it cannot pass that on: it may /claim.' \
     --store "$work/tablet" delegate "$did" --cmd /evidence
-run --store "$work/tablet" delegate did:key:z6MkhaXgBZDvotDkL5257faiztiGiC2QtKLGpbnnEGta2doK \
-    --cmd /claim/create --out "$work/third.token"
+third=did:key:z6MkhaXgBZDvotDkL5257faiztiGiC2QtKLGpbnnEGta2doK
+run --json --store "$work/tablet" delegate "$third" --cmd /claim/create --out "$work/third.token"
 check 'passing on a part' ended 0
-check 'whose end is noted' complained 'ends before it'
+check 'it ends with what is above it' same "$(field exp)" "$end"
+run --store "$work/tablet" delegate "$third" --cmd /claim/create --expires 90d
+check 'unless it shall end later' ended 0
+check 'of which the end above is noted' complained 'ends before it'
 check 'with both proofs' same "$(wc -l <"$work/third.token")" 3
 claim "$work/tablet" 'from the tablet'
 check 'it may do that' printed '"verdict":"applied"'
@@ -232,6 +243,21 @@ check 'a policy that does not hold' printed '"verdict":"rejected","reason":"poli
 run --json --store "$work/tablet" append IngestEvidence --payload '{"source_type":"calendar"}'
 check 'one that does' printed '"verdict":"applied"'
 carry "$work/tablet" "$MESHLOG_STORE"
+
+# A chain is at most eight tokens long
+above=$MESHLOG_STORE
+for ((i = 2; i <= 8; i++)); do
+    run --json --store "$work/chain$i" init --mesh "$mesh"
+    link=$(field node)
+    "$MESHLOG" --store "$above" delegate "$link" --cmd /claim --delegable --out "$work/chain$i.token" >/dev/null
+    run --json --store "$work/chain$i" accept "$work/chain$i.token"
+    above=$work/chain$i
+done
+check 'the eighth of a chain is active' printed '"state":"Active"'
+check 'its file has all of it' same "$(wc -l <"$work/chain8.token")" 8
+claim "$above" 'from far away'
+check 'it may write' printed '"verdict":"applied"'
+refused 'a ninth' 1 no_grant 'longer than 8' --store "$above" delegate "$laptop" --cmd /claim
 
 # A renewal
 run --json delegate --renew "$tablet_token" --expires 1d
@@ -291,6 +317,8 @@ check 'the phone learns it' same "$(verdict_of "$phone" "$late")" 'void revoked'
 check 'and agrees on the rest' same "$(verdict_of "$phone" "$first")" 'applied null'
 claim "$phone" 'in vain'
 check 'it can still write, in vain' printed '"verdict":"void","reason":"revoked"'
+refused 'passing on what was revoked' 1 no_grant 'No token of this node is in force' \
+    --store "$phone" delegate "$tablet" --cmd /claim
 refused 'renewal of what was revoked' 1 no_grant 'was revoked' delegate --renew "$token"
 run --json grants phone
 check 'its token is revoked' printed '"in_force":false,"reason":"revoked"'
@@ -348,12 +376,26 @@ carry "$work/desk" "$MESHLOG_STORE"
 run --json --store "$work/desk" --passphrase-file "$work/sesame" revoke "$tablet_token" --dry-run
 check 'an owner revokes what another owner has issued' ended 0
 
-# Sealing: nothing has ended long enough ago (tests/unit/test_sealing.c has a clock of its own)
+# Sealing (tests/unit/test_sealing.c has a clock of its own)
 run --json seal
 check 'seal' ended 0
 check 'nothing to seal' printed '{"ok":true,"sealed":[]}'
 run seal
 check 'seal for people' printed 'No token of this node'
+
+mint old.token --key "$MESHLOG_STORE/node.key" --sub "$mesh" --exp 1500000000
+bytes() { printf '{"/":{"bytes":"%s"}}' "$(tr -d '=\n')"; }
+key=$("$MESHLOG" --json --store "$phone" log --author "$did" | sed -n '1s/.*"payload":{"key":\({"\/":{[^}]*}}\).*/\1/p')
+proof=$(tail -n 1 "$work/phone.token" | bytes)
+run --json append DelegateUcan --payload \
+    "{\"key\":$key,\"token\":$(bytes <"$work/old.token"),\"proofs\":[$proof]}"
+check 'a token that has ended, by hand' printed '"verdict":"applied"'
+run --json seal
+check 'it is sealed' printed "\"node\":\"$did\",\"op\":\""
+run --json show "$(field op)"
+check 'by a revocation' printed '"kind":"RevokeUcan"'
+run --json seal
+check 'only once' printed '{"ok":true,"sealed":[]}'
 
 # By hand
 refused 'a CID in a payload that is none' 1 bad_json '--payload' append RevokeUcan --payload '{"cid":'
