@@ -10,7 +10,6 @@ const OP_MAX = 4096 + 66 + 65536 + 205;
 const AHEAD_MS = 60000;
 const PARKED_MAX = 4194304;
 const ABANDON = 6;
-const CONTROL_MAX = 15;
 
 // The author and the bytes of each op.
 function readFrame(bytes) {
@@ -161,8 +160,9 @@ export class Log {
     return false;
   }
 
+  // Does it stand on a branch that its author has left? A control op counts all the same; whether
+  // the author may do that (spec/authority.md) is not asked.
   isAbandoned(op) {
-    if (op.kind >= 1 && op.kind <= CONTROL_MAX) return false;
     const { abandons } = this.authors.get(op.author);
     return abandons.some((abandon) => op.id > abandon.id && !this.descends(op, abandon));
   }
