@@ -95,7 +95,7 @@ static int check_delegation(struct txn *txn, struct arena *arena,
             rv = verify ? ucan_verify(&token) : ERR_MALFORMED;
         }
         if (rv != 0) {
-            return err_is_refusal(rv) ? ERR_MALFORMED : rv;
+            return err_is_of_payload(rv) ? ERR_MALFORMED : rv;
         }
     }
     return 0;
@@ -155,7 +155,11 @@ static int take_revocation(struct txn *txn, const struct revoke *revoke, uint64_
 {
     bool fresh;
     int rv = revokes_add(txn, revoke, n, &fresh);
-    return rv == 0 && fresh ? mark_token(txn, &revoke->token) : rv;
+    if (rv == 0 && fresh) {
+        graph_forget(*txn_graph(txn)); /* What cuts wait for has changed, too. */
+        rv = mark_token(txn, &revoke->token);
+    }
+    return rv;
 }
 
 int control_arrived(struct txn *txn, const struct op_hash *hash, uint64_t n)
@@ -259,14 +263,14 @@ static int with_payload(struct txn *txn, uint64_t n, struct verdict *judged)
 int control_take(struct txn *txn, uint64_t n)
 {
     int rv = with_payload(txn, n, NULL);
-    return err_is_refusal(rv) ? 0 : rv;
+    return err_is_of_payload(rv) ? 0 : rv;
 }
 
 int control_judge(struct txn *txn, uint64_t n, struct verdict *out)
 {
     *out = (struct verdict){.state = VERDICT_APPLIED};
     int rv = with_payload(txn, n, out);
-    if (err_is_refusal(rv)) {
+    if (err_is_of_payload(rv)) {
         *out = (struct verdict){.state = VERDICT_REJECTED, .reason = REASON_SCHEMA};
         rv = 0;
     }
