@@ -10,8 +10,7 @@
 #include "ucan/policy.h"
 
 #define SLOTS 1024u
-#define GRAPH_BYTES                                                                                \
-    MIB(32) /* Beyond, what was read is forgotten, and read again as it is asked for. */
+#define GRAPH_BYTES MIB(32)
 
 struct graph {
     struct arena arena;
@@ -19,6 +18,7 @@ struct graph {
     struct plan *plans[SLOTS];
     uint8_t slot_key[crypto_shorthash_KEYBYTES]; /* So that nobody can fill one slot. */
     struct arena scratch;
+    size_t bound; /* Beyond so many bytes all is forgotten: more than the largest plan takes. */
     struct {
         bool known;
         uint32_t author_ix;
@@ -38,6 +38,7 @@ int graph_of(struct txn *txn, struct graph **out)
         }
         arena_init(&(*place)->arena, SIZE_MAX);
         arena_init(&(*place)->scratch, LIMIT_TREE_BYTES);
+        (*place)->bound = GRAPH_BYTES;
         crypto_shorthash_keygen((*place)->slot_key);
     }
     *out = *place;
@@ -384,6 +385,7 @@ static int finish_plan(struct txn *txn, struct graph *graph, struct plan_making 
 static int make_plan(struct txn *txn, struct graph *graph, const struct ucan_key *author,
                      struct bytes command, struct plan **out)
 {
+    size_t before = graph->arena.total;
     struct plan_making making = {.plan = arena_alloc(&graph->arena, sizeof(*making.plan))};
     struct bytes copy = command.data == NULL ? command : arena_copy(&graph->arena, command);
     int rv = arena_error(&graph->arena);
@@ -405,6 +407,8 @@ static int make_plan(struct txn *txn, struct graph *graph, const struct ucan_key
     }
     buf_free(&making.nodes);
     buf_free(&making.edges);
+    size_t taken = graph->arena.total - before;
+    graph->bound = graph->bound > 2 * taken ? graph->bound : 2 * taken;
     *out = making.plan;
     return rv;
 }
@@ -471,7 +475,7 @@ int graph_scratch(struct txn *txn, struct arena **out)
     struct graph *graph;
     int rv = graph_of(txn, &graph);
     if (rv == 0) {
-        if (graph->arena.total > GRAPH_BYTES) {
+        if (graph->arena.total > graph->bound) {
             graph_forget(graph);
         }
         *out = &graph->scratch;
