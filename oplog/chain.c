@@ -288,7 +288,7 @@ static int enter_run(struct txn *txn, const struct log_run *run, const struct se
 static int settle_run(struct txn *txn, const struct segment_op *ops, uint32_t count,
                       struct verdict *verdicts)
 {
-    if (txn->dirty.len == 0) {
+    if (txn->dirty.count == 0) {
         return 0;
     }
     int rv = control_settle(txn);
