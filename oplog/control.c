@@ -151,11 +151,17 @@ static int take_tokens(struct txn *txn, struct arena *arena, const struct delega
 
 /* Revocations --------------------------------------------------------------------------- */
 
+/* What was read of authority is old, also where the token is not known: its cut may await heads.
+ * Nothing is judged again before it turns out that it counts, so that those who revoke what is not
+ * theirs cost nobody anything. */
 static int take_revocation(struct txn *txn, const struct revoke *revoke, uint64_t n)
 {
     bool fresh;
     int rv = revokes_add(txn, revoke, n, &fresh);
-    return rv == 0 && fresh ? mark_token(txn, &revoke->token) : rv;
+    if (rv == 0 && fresh) {
+        graph_forget(*txn_graph(txn));
+    }
+    return rv;
 }
 
 int control_arrived(struct txn *txn, const struct op_hash *hash, uint64_t n)
