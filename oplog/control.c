@@ -101,12 +101,24 @@ static int check_delegation(struct txn *txn, struct arena *arena,
     return 0;
 }
 
+/* What is below a token is judged again if a chain can go on with it. Where the root does not reach
+ * its issuer yet, the token that connects it will see to that. */
+static int mark_below(struct txn *txn, const struct ucan_token *token)
+{
+    uint32_t depth;
+    int rv = tokens_reach(txn, &token->issuer, &depth);
+    if (rv != 0) {
+        return rv == ERR_UNKNOWN_ID ? 0 : rv;
+    }
+    return depth < LIMIT_CHAIN ? mark(txn, &token->audience) : 0;
+}
+
 /* Tokens that are new have their revocations judged, and those below them. */
 static int token_arrived(struct txn *txn, const struct ucan_token *token)
 {
     struct token_id id = token_id_of(&token->cid);
     struct link *link;
-    int rv = mark(txn, &token->audience);
+    int rv = mark_below(txn, token);
     if (rv == 0) {
         rv = graph_link(txn, &id, &link);
     }
