@@ -277,14 +277,14 @@ static int with_payload(struct txn *txn, uint64_t n, struct verdict *judged)
 int control_take(struct txn *txn, uint64_t n)
 {
     int rv = with_payload(txn, n, NULL);
-    return err_is_refusal(rv) ? 0 : rv;
+    return err_is_unreadable(rv) ? 0 : rv;
 }
 
 int control_judge(struct txn *txn, uint64_t n, struct verdict *out)
 {
     *out = (struct verdict){.state = VERDICT_APPLIED};
     int rv = with_payload(txn, n, out);
-    if (err_is_refusal(rv)) {
+    if (err_is_unreadable(rv)) {
         *out = (struct verdict){.state = VERDICT_REJECTED, .reason = REASON_SCHEMA};
         rv = 0;
     }

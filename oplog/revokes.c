@@ -318,7 +318,7 @@ static int load_one(struct txn *txn, struct arena *arena, uint64_t n, struct rev
         rv = author_key(txn, row.author_ix, &author);
     }
     if (rv != 0) {
-        return err_is_refusal(rv) || rv == ERR_UNKNOWN_ID ? ERR_CORRUPT : rv;
+        return err_is_unreadable(rv) || rv == ERR_UNKNOWN_ID ? ERR_CORRUPT : rv;
     }
     *out = (struct revocation){.at = {.author_ix = row.author_ix, .n = n},
                                .time = (int64_t)(op_id_wall_ms(&row.op.id) / 1000),
