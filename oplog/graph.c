@@ -148,14 +148,15 @@ static bool is_pin(const struct value *statement)
            statement->items[2].type == VALUE_TEXT;
 }
 
-static bool is_all_pins(const struct value *policy)
+static struct value without_pins(struct arena *arena, const struct value *policy)
 {
+    struct value rest = value_array();
     for (uint32_t i = 0; i < policy->count; i++) {
         if (!is_pin(&policy->items[i])) {
-            return false;
+            value_push(arena, &rest, policy->items[i]);
         }
     }
-    return true;
+    return rest;
 }
 
 static int make_link(struct txn *txn, struct graph *graph, const struct token_id *id,
@@ -179,10 +180,11 @@ static int make_link(struct txn *txn, struct graph *graph, const struct token_id
     link->id = *id;
     link->n = n;
     link->binds = read_meta(link->token.meta, &link->withheld);
-    link->pins = is_all_pins(link->token.policy);
-    link->reads = policy_reads(link->token.policy);
+    link->rest = without_pins(&graph->arena, link->token.policy);
+    link->pins = link->rest.count == 0;
+    link->reads = policy_reads(&link->rest);
     *out = link;
-    return 0;
+    return arena_error(&graph->arena);
 }
 
 int graph_link(struct txn *txn, const struct token_id *id, struct link **out)
