@@ -746,8 +746,9 @@ int revocation_counts(struct txn *txn, struct link *link, struct revocation *rev
     return rv;
 }
 
-static int make_kept(struct txn *txn, const struct revocation *revocation, uint32_t author_ix,
-                     struct kept *kept)
+/* The heads of a cut that are here and of one author. */
+static int find_heads(struct txn *txn, const struct revocation *revocation, uint32_t author_ix,
+                      struct trail *out)
 {
     int rv = 0;
     for (uint32_t i = 0; rv == 0 && i < revocation->cut_count; i++) {
@@ -762,10 +763,21 @@ static int make_kept(struct txn *txn, const struct revocation *revocation, uint3
             rv = log_row(txn, n, &row);
         }
         if (rv == 0 && row.author_ix == author_ix) {
-            rv = cutset_add(txn, author_ix, n, &kept->set);
+            rv = trail_add(out, row.op.seq, n);
         }
     }
-    cutset_seal(&kept->set);
+    return rv;
+}
+
+static int make_kept(struct txn *txn, const struct revocation *revocation, uint32_t author_ix,
+                     struct kept *kept)
+{
+    struct trail heads = {0};
+    int rv = find_heads(txn, revocation, author_ix, &heads);
+    if (rv == 0) {
+        rv = cutset_fill(txn, author_ix, &heads, &kept->set);
+    }
+    trail_free(&heads);
     return rv;
 }
 
