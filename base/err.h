@@ -84,8 +84,8 @@ static inline bool err_is_refusal(int err)
     return err <= ERR_MALFORMED && err >= ERR_LIMIT;
 }
 
-/* Is it about what the bytes of a payload, or of a token in it, say? */
-static inline bool err_is_of_payload(int err)
+/* The same of what an op carries, which is refused by one more name. */
+static inline bool err_is_unreadable(int err)
 {
     return err_is_refusal(err) || err == ERR_BAD_PAYLOAD;
 }

@@ -95,10 +95,22 @@ static int check_delegation(struct txn *txn, struct arena *arena,
             rv = verify ? ucan_verify(&token) : ERR_MALFORMED;
         }
         if (rv != 0) {
-            return err_is_of_payload(rv) ? ERR_MALFORMED : rv;
+            return err_is_unreadable(rv) ? ERR_MALFORMED : rv;
         }
     }
     return 0;
+}
+
+/* What is below a token is judged again if a chain can go on with it. Where the root does not reach
+ * its issuer yet, the token that connects it will see to that. */
+static int mark_below(struct txn *txn, const struct ucan_token *token)
+{
+    uint32_t depth;
+    int rv = tokens_reach(txn, &token->issuer, &depth);
+    if (rv != 0) {
+        return rv == ERR_UNKNOWN_ID ? 0 : rv;
+    }
+    return depth < LIMIT_CHAIN ? mark(txn, &token->audience) : 0;
 }
 
 /* Tokens that are new have their revocations judged, and those below them. */
@@ -106,7 +118,7 @@ static int token_arrived(struct txn *txn, const struct ucan_token *token)
 {
     struct token_id id = token_id_of(&token->cid);
     struct link *link;
-    int rv = mark(txn, &token->audience);
+    int rv = mark_below(txn, token);
     if (rv == 0) {
         rv = graph_link(txn, &id, &link);
     }
@@ -151,13 +163,15 @@ static int take_tokens(struct txn *txn, struct arena *arena, const struct delega
 
 /* Revocations --------------------------------------------------------------------------- */
 
+/* What was read of authority is old, also where the token is not known: its cut may await heads.
+ * Nothing is judged again before it turns out that it counts, so that those who revoke what is not
+ * theirs cost nobody anything. */
 static int take_revocation(struct txn *txn, const struct revoke *revoke, uint64_t n)
 {
     bool fresh;
     int rv = revokes_add(txn, revoke, n, &fresh);
     if (rv == 0 && fresh) {
-        graph_forget(*txn_graph(txn)); /* What cuts wait for has changed, too. */
-        rv = mark_token(txn, &revoke->token);
+        graph_forget(*txn_graph(txn));
     }
     return rv;
 }
@@ -263,14 +277,14 @@ static int with_payload(struct txn *txn, uint64_t n, struct verdict *judged)
 int control_take(struct txn *txn, uint64_t n)
 {
     int rv = with_payload(txn, n, NULL);
-    return err_is_of_payload(rv) ? 0 : rv;
+    return err_is_unreadable(rv) ? 0 : rv;
 }
 
 int control_judge(struct txn *txn, uint64_t n, struct verdict *out)
 {
     *out = (struct verdict){.state = VERDICT_APPLIED};
     int rv = with_payload(txn, n, out);
-    if (err_is_of_payload(rv)) {
+    if (err_is_unreadable(rv)) {
         *out = (struct verdict){.state = VERDICT_REJECTED, .reason = REASON_SCHEMA};
         rv = 0;
     }

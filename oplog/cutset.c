@@ -2,8 +2,6 @@
 
 #include <stdlib.h>
 
-#include "oplog/trail.h"
-
 static int add_span(struct cutset *set, uint64_t n, uint64_t count)
 {
     struct cutset_span *last = set->count > 0 ? &set->spans[set->count - 1] : NULL;
@@ -55,22 +53,6 @@ static int add_run(struct txn *txn, uint32_t author_ix, const struct trail_step 
     return rv == 0 ? add_prevs(txn, run.n, trail) : rv;
 }
 
-int cutset_add(struct txn *txn, uint32_t author_ix, uint64_t n, struct cutset *set)
-{
-    struct trail trail = {0};
-    struct row row;
-    int rv = log_row(txn, n, &row);
-    if (rv == 0) {
-        rv = trail_add(&trail, row.op.seq, n);
-    }
-    while (rv == 0 && trail.count > 0) {
-        struct trail_step step = trail.steps[--trail.count];
-        rv = add_run(txn, author_ix, &step, set, &trail);
-    }
-    trail_free(&trail);
-    return rv == ERR_UNKNOWN_ID ? ERR_CORRUPT : rv;
-}
-
 static int compare_spans(const void *a, const void *b)
 {
     const struct cutset_span *left = a;
@@ -78,7 +60,7 @@ static int compare_spans(const void *a, const void *b)
     return left->n < right->n ? -1 : left->n > right->n;
 }
 
-void cutset_seal(struct cutset *set)
+static void cutset_seal(struct cutset *set)
 {
     size_t kept = 0;
     if (set->count > 1) {
@@ -94,6 +76,17 @@ void cutset_seal(struct cutset *set)
         }
     }
     set->count = kept;
+}
+
+int cutset_fill(struct txn *txn, uint32_t author_ix, struct trail *heads, struct cutset *set)
+{
+    int rv = 0;
+    while (rv == 0 && heads->count > 0) {
+        struct trail_step step = heads->steps[--heads->count];
+        rv = add_run(txn, author_ix, &step, set, heads);
+    }
+    cutset_seal(set);
+    return rv == ERR_UNKNOWN_ID ? ERR_CORRUPT : rv;
 }
 
 bool cutset_has(const struct cutset *set, uint64_t n)

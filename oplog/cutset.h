@@ -4,6 +4,7 @@
 #define OPLOG_CUTSET_H
 
 #include "oplog/log.h"
+#include "oplog/trail.h"
 
 /* Arrival numbers, as spans that ascend. Zero it to begin. */
 struct cutset {
@@ -15,10 +16,11 @@ struct cutset {
     size_t cap;
 };
 
-/* Add the op that arrived as n, of this author, and its ancestors. Costs one step for each run of
- * its chain. Then cutset_seal, once, before asking. ERR_NO_MEMORY and store errors. */
-int cutset_add(struct txn *txn, uint32_t author_ix, uint64_t n, struct cutset *set) ERR_MUST_CHECK;
-void cutset_seal(struct cutset *set);
+/* Fill it, once, with these ops of one author and their ancestors; the trail is used up. However
+ * many the heads are, this costs one step for each run of the chain and each head. ERR_NO_MEMORY
+ * and store errors. */
+int cutset_fill(struct txn *txn, uint32_t author_ix, struct trail *heads,
+                struct cutset *set) ERR_MUST_CHECK;
 bool cutset_has(const struct cutset *set, uint64_t n);
 void cutset_free(struct cutset *set);
 

@@ -149,14 +149,15 @@ static bool is_pin(const struct value *statement)
            statement->items[2].type == VALUE_TEXT;
 }
 
-static bool is_all_pins(const struct value *policy)
+static struct value without_pins(struct arena *arena, const struct value *policy)
 {
+    struct value rest = value_array();
     for (uint32_t i = 0; i < policy->count; i++) {
         if (!is_pin(&policy->items[i])) {
-            return false;
+            value_push(arena, &rest, policy->items[i]);
         }
     }
-    return true;
+    return rest;
 }
 
 static int make_link(struct txn *txn, struct graph *graph, const struct token_id *id,
@@ -180,10 +181,11 @@ static int make_link(struct txn *txn, struct graph *graph, const struct token_id
     link->id = *id;
     link->n = n;
     link->binds = read_meta(link->token.meta, &link->withheld);
-    link->pins = is_all_pins(link->token.policy);
-    link->reads = policy_reads(link->token.policy);
+    link->rest = without_pins(&graph->arena, link->token.policy);
+    link->pins = link->rest.count == 0;
+    link->reads = policy_reads(&link->rest);
     *out = link;
-    return 0;
+    return arena_error(&graph->arena);
 }
 
 int graph_link(struct txn *txn, const struct token_id *id, struct link **out)
@@ -723,8 +725,9 @@ int revocation_counts(struct txn *txn, struct link *link, struct revocation *rev
     return rv;
 }
 
-static int make_kept(struct txn *txn, const struct revocation *revocation, uint32_t author_ix,
-                     struct kept *kept)
+/* The heads of a cut that are here and of one author. */
+static int find_heads(struct txn *txn, const struct revocation *revocation, uint32_t author_ix,
+                      struct trail *out)
 {
     int rv = 0;
     for (uint32_t i = 0; rv == 0 && i < revocation->cut_count; i++) {
@@ -739,10 +742,21 @@ static int make_kept(struct txn *txn, const struct revocation *revocation, uint3
             rv = log_row(txn, n, &row);
         }
         if (rv == 0 && row.author_ix == author_ix) {
-            rv = cutset_add(txn, author_ix, n, &kept->set);
+            rv = trail_add(out, row.op.seq, n);
         }
     }
-    cutset_seal(&kept->set);
+    return rv;
+}
+
+static int make_kept(struct txn *txn, const struct revocation *revocation, uint32_t author_ix,
+                     struct kept *kept)
+{
+    struct trail heads = {0};
+    int rv = find_heads(txn, revocation, author_ix, &heads);
+    if (rv == 0) {
+        rv = cutset_fill(txn, author_ix, &heads, &kept->set);
+    }
+    trail_free(&heads);
     return rv;
 }
 

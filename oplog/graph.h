@@ -44,8 +44,9 @@ struct link {
     uint64_t n; /* The op that first carried it. */
     bool binds; /* Its meta is understood. */
     unsigned withheld;
-    unsigned reads; /* enum policy_reads, of what is more than pins */
-    bool pins;      /* Its policy is nothing but pins (or empty). */
+    unsigned reads;    /* enum policy_reads, of what is more than pins */
+    bool pins;         /* Its policy is nothing but pins (or empty). */
+    struct value rest; /* Its policy without them. */
     bool revocations_known;
     struct revocation *revocations;
     uint32_t revocation_count;

@@ -36,6 +36,7 @@ struct question {
     unsigned withheld; /* Sections that a link may withhold. */
     bool saw_unknown;
     bool has_subject;
+    bool unreadable; /* No field is known: only a reader asks about such an op. */
     bool has_target;
     struct value subject;
     struct arena *arena;
@@ -137,20 +138,36 @@ static int add_target(struct question *q)
             rv = arena_error(q->arena);
         }
     }
-    if (rv == ERR_UNKNOWN_ID || err_is_of_payload(rv)) { /* No target, or it cannot be read. */
+    if (rv == ERR_UNKNOWN_ID || err_is_unreadable(rv)) { /* No target, or none that can be read. */
         rv = 0;
     }
     return rv;
 }
 
+/* The op as policies see it, without .target. A reader's plan is not its author's. */
+static int make_subject(struct question *q)
+{
+    char author[LIMIT_DID];
+    const char *did = q->standing != NULL ? q->plan->did : author;
+    arena_reset(q->arena);
+    int rv = q->standing != NULL ? 0 : author_did(q->txn, q->row->author_ix, author);
+    if (rv == 0) {
+        rv = fields_of(q->arena, q->row, did, &q->subject);
+    }
+    if (err_is_unreadable(rv)) {
+        q->unreadable = true;
+        arena_reset(q->arena);
+        q->subject = value_map();
+        value_put(q->arena, &q->subject, "op", op_facts(q->arena, &q->row->op, did));
+        rv = arena_error(q->arena);
+    }
+    q->has_subject = rv == 0;
+    return rv;
+}
+
 static int need_subject(struct question *q, unsigned reads)
 {
-    int rv = 0;
-    if (!q->has_subject) {
-        arena_reset(q->arena);
-        rv = fields_of(q->arena, q->row, q->plan->did, &q->subject);
-        q->has_subject = rv == 0;
-    }
+    int rv = q->has_subject ? 0 : make_subject(q);
     if (rv == 0 && (reads & POLICY_READS_TARGET) != 0 && !q->has_target) {
         rv = add_target(q);
     }
@@ -172,7 +189,14 @@ static int policy_passes(struct question *q, const struct plan_edge *edge, bool 
         return 0;
     }
     int rv = need_subject(q, link->reads);
-    *out = rv == 0 && policy_holds(link->token.policy, &q->subject);
+    if (rv == 0 && q->unreadable && (link->reads & ~(unsigned)POLICY_READS_OP) != 0) {
+        q->saw_unknown = true;
+        *out = (q->asks & LET_UNKNOWN) != 0;
+        return 0;
+    }
+    /* In a policy for readers a pin names the reader: that was asked above. */
+    const struct value *policy = q->standing == NULL ? &link->rest : link->token.policy;
+    *out = rv == 0 && policy_holds(policy, &q->subject);
     return rv;
 }
 
@@ -451,7 +475,7 @@ static int reading_command(struct question *q, const char **out)
         const struct kind_rule *rule = kind_rule(target.op.kind);
         *out = rule != NULL && rule->reading != NULL ? rule->reading : *out;
     }
-    return rv == ERR_UNKNOWN_ID || err_is_of_payload(rv) ? 0 : rv;
+    return rv == ERR_UNKNOWN_ID || err_is_unreadable(rv) ? 0 : rv;
 }
 
 /* The sets of sections, those with fewest first, then by number. */

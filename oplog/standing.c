@@ -783,7 +783,7 @@ int standing_enter(struct txn *txn, const struct row *row, const struct op_hash 
     if (rv == 0) {
         rv = review_twins(txn, &subject, twins, twin.n);
     }
-    if (rv == 0) {
+    if (rv == 0 && twins <= 1) { /* Of more there was no target before. */
         rv = wake_targeting(txn, &subject.id);
     }
     if (rv == 0) {

@@ -195,8 +195,12 @@ bool policy_holds(const struct value *policy, const struct value *subject)
     return policy_judge(policy, subject, &work) == ANSWER_YES;
 }
 
+/* What is selected by its place among the fields, or is all of them, may be any of them. */
 static unsigned selector_reads(struct bytes selector)
 {
+    if (!selector_names_field(selector)) {
+        return POLICY_READS_OP | POLICY_READS_TARGET | POLICY_READS_REST;
+    }
     if (selector_begins_with(selector, bytes_of_text("op"))) {
         return POLICY_READS_OP;
     }

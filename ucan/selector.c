@@ -173,6 +173,13 @@ static bool key_is(struct bytes written, struct bytes key)
     return at == key.len;
 }
 
+bool selector_names_field(struct bytes selector)
+{
+    struct cursor in = first_segment(selector);
+    struct segment segment;
+    return next_segment(&in, &segment) && segment.kind == SEGMENT_KEY;
+}
+
 bool selector_begins_with(struct bytes selector, struct bytes key)
 {
     struct cursor in = first_segment(selector);

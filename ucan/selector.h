@@ -23,6 +23,9 @@ int selector_check(struct bytes selector) ERR_MUST_CHECK;
 /* Is its first segment this key? selector_check has said yes; the same holds below. */
 bool selector_begins_with(struct bytes selector, struct bytes key);
 
+/* Is its first segment a key, whichever? */
+bool selector_names_field(struct bytes selector);
+
 /* What was selected. A slice is a value of its own over the subject's memory; the values of a map
  * are not copied but walked through. */
 struct selected {
