@@ -86,6 +86,9 @@ has_fields() {
     done
 }
 
+# A count as people are shown it: 3,001.
+grouped() { sed ':more; s/\B[0-9]\{3\}\>/,&/; t more' <<<"$1"; }
+
 # field NAME: the value of a text or number in the last line of output.
 field() {
     tail -n 1 "$work/out" | sed -n "s/.*\"$1\":\"\\{0,1\\}\\([^\",}]*\\).*/\\1/p"
