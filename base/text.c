@@ -1,7 +1,9 @@
 #include "base/text.h"
 
+#include <inttypes.h>
 #include <limits.h>
 #include <sodium.h>
+#include <stdio.h>
 
 #include "base/mp.h"
 
@@ -242,6 +244,22 @@ void text_escape(struct bytes text, size_t max, struct buf *out)
             i += len;
         }
     }
+}
+
+struct text_count text_count(uint64_t count)
+{
+    char digits[24];
+    struct text_count out;
+    int len = snprintf(digits, sizeof(digits), "%" PRIu64, count);
+    int to = 0;
+    for (int i = 0; i < len; i++) {
+        if (i > 0 && (len - i) % 3 == 0) {
+            out.text[to++] = ',';
+        }
+        out.text[to++] = digits[i];
+    }
+    out.text[to] = 0;
+    return out;
 }
 
 #define WORD_MAX 32u

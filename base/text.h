@@ -1,4 +1,4 @@
-/* text.h - Bytes as text: hex, base58, base32, did:key. */
+/* text.h - Bytes as text: hex, base58, base32, did:key; numbers for people. */
 #ifndef BASE_TEXT_H
 #define BASE_TEXT_H
 
@@ -27,6 +27,12 @@ int did_decode(struct bytes text, uint8_t key[32]) ERR_MUST_CHECK;
 /* Print text from elsewhere safely on a terminal: control characters, DEL and invalid
  * UTF-8 become \xNN, and it is cut at max bytes with "…". */
 void text_escape(struct bytes text, size_t max, struct buf *out);
+
+/* A count in groups of three digits: 1,000,000. */
+struct text_count {
+    char text[32];
+};
+struct text_count text_count(uint64_t count);
 
 /* Edit distance of two short words (at most 32 letters each; longer: a large number). */
 unsigned text_distance(const char *a, const char *b);

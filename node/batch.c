@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "base/text.h"
 #include "node/draft.h"
 #include "node/lines.h"
 #include "node/opview.h"
@@ -229,9 +230,8 @@ static int commit(struct batch *batch, uint64_t now_ms)
     char why[sizeof(batch->call->message)];
     memcpy(why, batch->call->message, sizeof(why));
     return call_fail(batch->call, rv,
-                     "%s %" PRIu64 " ops are stored; from line %" PRIu64
-                     " on nothing was acknowledged.",
-                     why, batch->stored, batch->slots[0].line);
+                     "%s %s ops are stored; from line %" PRIu64 " on nothing was acknowledged.",
+                     why, text_count(batch->stored).text, batch->slots[0].line);
 }
 
 static int run_groups(struct batch *batch)

@@ -65,6 +65,13 @@ int call_fail_store(struct call *call, int err)
                          "and import the bundle into a new store.",
                          dir);
     case ERR_CORRUPT:
+        if (store_is_foreign(dir)) {
+            return call_fail(call, err,
+                             "The file data.mdb in %s is not that of a meshlog store: put the "
+                             "right one there, restore a backup, or name another folder with "
+                             "--store.",
+                             dir);
+        }
         return call_fail(
             call, err,
             "The store in %s is damaged. If it still opens, `meshlog verify` names what "

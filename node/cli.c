@@ -1,9 +1,9 @@
 #include "node/cli.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <unistd.h>
 
+#include "base/text.h"
 #include "node/session.h"
 #include "node/terminal.h"
 
@@ -54,9 +54,9 @@ static void tell_broken(struct call *call, struct printer *printer)
                         first);
     } else if (ops->count > 1) {
         (void)call_fail(call, ERR_IO,
-                        "The output cannot be written: %s. %" PRIu64
-                        " ops are stored that were not all reported: %s to %s.",
-                        why, ops->count, first, last);
+                        "The output cannot be written: %s. %s ops are stored that were not all "
+                        "reported: %s to %s.",
+                        why, text_count(ops->count).text, first, last);
     } else if (printer->broken != EPIPE) {
         (void)call_fail(call, ERR_IO, "The output cannot be written: %s.", why);
     } else {

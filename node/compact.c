@@ -27,6 +27,8 @@ static int emit_compact(struct call *call, const struct compact_result *result, 
     }
     value_put(arena, &response, "erased", value_int((int64_t)result->erased));
     value_put(arena, &response, "waiting", value_int((int64_t)result->waiting));
+    value_put(arena, &response, "due_ms",
+              result->due_ms > 0 ? value_int((int64_t)result->due_ms) : value_null());
     value_put(arena, &response, "bytes_before", value_int((int64_t)result->bytes_before));
     value_put(arena, &response, "bytes_after", value_int((int64_t)result->bytes_after));
     value_put(arena, &response, "final", value_bool(final));

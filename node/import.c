@@ -20,7 +20,7 @@ struct reading {
 
 /* What is wrong with it ----------------------------------------------------------------- */
 
-/* "the 512 ops before that are kept" */
+/* "the 512 new ops before that are kept" */
 struct kept {
     char text[96];
 };
@@ -28,13 +28,15 @@ struct kept {
 static struct kept kept_of(const struct reading *r)
 {
     const struct import_result *result = &r->result;
-    uint64_t ops = result->appended + result->duplicate + result->parked;
+    uint64_t ops = result->appended + result->parked;
     struct kept kept;
-    if (ops == 0) {
-        (void)snprintf(kept.text, sizeof(kept.text), "nothing of it was taken");
+    if (ops > 0) {
+        (void)snprintf(kept.text, sizeof(kept.text), "the %s new op%s before that %s kept",
+                       text_count(ops).text, ops == 1 ? "" : "s", ops == 1 ? "is" : "are");
     } else {
-        (void)snprintf(kept.text, sizeof(kept.text), "the %" PRIu64 " op%s before that %s kept",
-                       ops, ops == 1 ? "" : "s", ops == 1 ? "is" : "are");
+        (void)snprintf(kept.text, sizeof(kept.text), "%s",
+                       result->duplicate > 0 ? "all before that was here already"
+                                             : "nothing of it was taken");
     }
     return kept;
 }
@@ -84,11 +86,12 @@ static int fail_bundle(struct reading *r, int err)
         if (r->reader.head.ops == 0) {
             return call_fail(call, err, "Stopped before anything was read: import it again.");
         }
-        return call_fail(call, err,
-                         "Stopped after %" PRIu64 " of %" PRIu64
-                         " ops, which are kept: import it again to go on.",
-                         r->result.appended + r->result.duplicate + r->result.parked,
-                         r->reader.head.ops);
+        return call_fail(
+            call, err,
+            "Stopped after %s of %s ops, and what was new is kept: import it again to go "
+            "on.",
+            text_count(r->result.appended + r->result.duplicate + r->result.parked).text,
+            text_count(r->reader.head.ops).text);
     default:
         return call_fail(call, err, "%s cannot be read: %s.", r->name,
                          r->reader.why != 0 ? strerror(r->reader.why) : err_sentence(err));
@@ -110,7 +113,7 @@ static int fail_store(struct reading *r, int err)
     struct kept kept = kept_of(r);
     (void)call_fail_store(r->call, err);
     memcpy(why, r->call->message, sizeof(why));
-    return call_fail(r->call, err, "%s Of %s %s.", why, r->name, kept.text);
+    return call_fail(r->call, err, "%s Import of %s: %s.", why, r->name, kept.text);
 }
 
 static int fail_import(struct reading *r, struct store *store, int err)
@@ -197,9 +200,9 @@ static int take(struct reading *r)
         rv = fail_import(r, store, rv);
     } else if (r->result.held_back > 0) {
         rv = call_fail(r->call, ERR_LIMIT,
-                       "%" PRIu64 " ops of %s are dated in the future and find no room to wait: "
-                       "import it again when their time has come.",
-                       r->result.held_back, r->name);
+                       "%s ops of %s are dated in the future and find no room to wait: import it "
+                       "again when their time has come.",
+                       text_count(r->result.held_back).text, r->name);
     }
     store_close(store);
     return emit_result(r, rv);

@@ -249,7 +249,9 @@ void print_show(struct printer *printer, const struct value *op)
     say(printer, "\n");
     say_list(printer, op, "prev", "follows");
     say_list(printer, op, "deps", "rests on");
-    say(printer, "  payload   %" PRId64 " bytes, ", int_of(op, "size"));
+    say(printer, "  payload   ");
+    say_count(printer, int_of(op, "size"), "byte");
+    say(printer, ", ");
     say_field(printer, op, "payload_state");
     if (payload != NULL && payload->type == VALUE_MAP) {
         say(printer, "\n");
@@ -299,6 +301,25 @@ void print_frontier(struct printer *printer, const struct value *response)
     }
 }
 
+/* What is damaged: an op, as far as it is known which, or what is noted of an author. */
+static void say_damaged(struct printer *printer, const struct value *damage)
+{
+    struct bytes id = text_of(damage, "id");
+    bool by_author = text_of(damage, "author").len > 0;
+    bool has_number = int_of(damage, "seq") > 0;
+    if (by_author && id.len == 0 && !has_number) {
+        say(printer, "  author ");
+        say_field(printer, damage, "author");
+        return;
+    }
+    say(printer, "  op ");
+    say_text(printer, id.len > 0 ? id : bytes_of_text("(unknown)"), 64);
+    if (by_author) {
+        say(printer, ", number %" PRId64 " of ", int_of(damage, "seq"));
+        say_field(printer, damage, "author");
+    }
+}
+
 void print_verify(struct printer *printer, const struct value *response)
 {
     const struct value *damaged = value_get(response, "damaged");
@@ -311,7 +332,6 @@ void print_verify(struct printer *printer, const struct value *response)
     }
     for (uint32_t i = 0; damaged != NULL && i < damaged->count; i++) {
         const struct value *op = &damaged->items[i];
-        struct bytes id = text_of(op, "id");
         say_tint(printer, TINT_BAD);
         say_field(printer, op, "problem");
         say_tint(printer, TINT_PLAIN);
@@ -319,12 +339,7 @@ void print_verify(struct printer *printer, const struct value *response)
             say(printer, "  database ");
             say_field(printer, op, "database");
         } else {
-            say(printer, "  op ");
-            say_text(printer, id.len > 0 ? id : bytes_of_text("(unknown)"), 64);
-        }
-        if (text_of(op, "author").len > 0) {
-            say(printer, ", number %" PRId64 " of ", int_of(op, "seq"));
-            say_field(printer, op, "author");
+            say_damaged(printer, op);
         }
         say(printer, "\n");
     }
@@ -351,7 +366,9 @@ void print_export(struct printer *printer, const struct value *response)
         say(printer, " to ");
         say_text(printer, file, LINE_MAX_BYTES);
     }
-    say(printer, " (%" PRId64 " bytes).\n", int_of(response, "bytes"));
+    say(printer, " (");
+    say_count(printer, int_of(response, "bytes"), "byte");
+    say(printer, ").\n");
 }
 
 void print_import(struct printer *printer, const struct value *response)
@@ -362,16 +379,19 @@ void print_import(struct printer *printer, const struct value *response)
     int64_t rejected = int_of(response, "rejected");
     if (int_of(response, "ops") > 0 || bool_of(response, "ok")) {
         say_count(printer, int_of(response, "ops"), "op");
-        say(printer, " read: %" PRId64 " new, %" PRId64 " here already",
-            int_of(response, "appended"), int_of(response, "duplicate"));
+        say(printer, " read: ");
+        say_number(printer, response, "appended");
+        say(printer, " new, ");
+        say_number(printer, response, "duplicate");
+        say(printer, " here already");
         if (repaired > 0) {
-            say(printer, " (%" PRId64 " of them repaired)", repaired);
+            say(printer, " (%s of them repaired)", text_count((uint64_t)repaired).text);
         }
         if (parked > 0) {
-            say(printer, ", %" PRId64 " waiting for their time", parked);
+            say(printer, ", %s waiting for their time", text_count((uint64_t)parked).text);
         }
         if (rejected > 0) {
-            say(printer, ", %" PRId64 " refused", rejected);
+            say(printer, ", %s refused", text_count((uint64_t)rejected).text);
         }
         say(printer, ".\n");
     }
@@ -395,19 +415,42 @@ void print_backup(struct printer *printer, const struct value *response)
     say_count(printer, int_of(response, "ops"), "op");
     say(printer, " copied into ");
     say_field(printer, response, "dir");
-    say(printer, " (%" PRId64 " bytes), without keys. `meshlog help backup` says how to restore.\n",
-        int_of(response, "bytes"));
+    say(printer, " (");
+    say_count(printer, int_of(response, "bytes"), "byte");
+    say(printer, "), without keys. `meshlog help backup` says how to restore.\n");
+}
+
+static void say_waiting(struct printer *printer, const struct value *response, int64_t waiting)
+{
+    int64_t due_ms = int_of(response, "due_ms");
+    say_count(printer, waiting, "erased op");
+    say(printer, waiting == 1 ? " is" : " are");
+    say(printer, " still within seven days of erasure");
+    if (due_ms > 0) {
+        say(printer, waiting == 1 ? ", until " : ", the first until ");
+        say_time(printer, due_ms, false);
+    }
+    say(printer, ": --final removes that content too.\n");
 }
 
 void print_compact(struct printer *printer, const struct value *response)
 {
-    say(printer, "The content of ");
-    say_count(printer, int_of(response, "erased"), "erased op");
-    say(printer, " was removed; the file takes %" PRId64 " bytes, before %" PRId64 ".\n",
-        int_of(response, "bytes_after"), int_of(response, "bytes_before"));
-    if (int_of(response, "waiting") > 0) {
-        say_count(printer, int_of(response, "waiting"), "erased op");
-        say(printer, " still within seven days of erasure: --final removes that content too.\n");
+    int64_t erased = int_of(response, "erased");
+    int64_t waiting = int_of(response, "waiting");
+    if (erased > 0) {
+        say(printer, "The content of ");
+        say_count(printer, erased, "erased op");
+        say(printer, " was removed");
+    } else {
+        say(printer, waiting > 0 ? "No erased content is due yet" : "No erased content is left");
+    }
+    say(printer, "; the file takes ");
+    say_number(printer, response, "bytes_after");
+    say(printer, " bytes, before ");
+    say_number(printer, response, "bytes_before");
+    say(printer, ".\n");
+    if (waiting > 0) {
+        say_waiting(printer, response, waiting);
     }
     if (value_get(response, "message") != NULL) {
         say_field(printer, response, "message");
@@ -563,8 +606,10 @@ void print_bench(struct printer *printer, const struct value *response)
 {
     const struct value *figures = value_get(response, "figures");
     const struct value *raw = value_get(response, "raw");
-    say(printer, "%" PRId64 " ops, %" PRId64 " cores\n\n", int_of(response, "ops"),
-        int_of(response, "cores"));
+    say_count(printer, int_of(response, "ops"), "op");
+    say(printer, ", ");
+    say_count(printer, int_of(response, "cores"), "core");
+    say(printer, "\n\n");
     say(printer, "%-16s %12s %-8s %8s %12s %5s %8s\n", "figure", "value", "unit", "ratio", "target",
         "met", "spread");
     for (uint32_t i = 0; figures != NULL && i < figures->count; i++) {

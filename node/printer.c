@@ -130,33 +130,15 @@ static uint64_t steady_ms(void)
     return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
 }
 
-/* A number in groups of three digits: 1,000,000. */
-static void grouped(uint64_t number, char out[32])
-{
-    char digits[24];
-    int len = snprintf(digits, sizeof(digits), "%" PRIu64, number);
-    int to = 0;
-    for (int i = 0; i < len; i++) {
-        if (i > 0 && (len - i) % 3 == 0) {
-            out[to++] = ',';
-        }
-        out[to++] = digits[i];
-    }
-    out[to] = 0;
-}
-
 void progress_bar(const char *what, uint64_t done, uint64_t total, unsigned width, char *out,
                   size_t size)
 {
     char bar[BAR_MAX + 8] = "";
     char tail[80];
-    char done_text[32];
-    char total_text[32];
     done = done < total ? done : total;
     unsigned percent = (unsigned)((double)done * 100 / (double)total);
-    grouped(done, done_text);
-    grouped(total, total_text);
-    (void)snprintf(tail, sizeof(tail), "%3u %%  %s of %s ops", percent, done_text, total_text);
+    (void)snprintf(tail, sizeof(tail), "%3u %%  %s of %s ops", percent, text_count(done).text,
+                   text_count(total).text);
     size_t used = strlen(what) + 2 + strlen(tail) + 4 + 1; /* With the brackets; the last column
                                                               stays free. */
     size_t cells = width > used ? width - used : 0;

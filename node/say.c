@@ -38,7 +38,12 @@ void say_field(struct printer *printer, const struct value *map, const char *key
 
 void say_count(struct printer *printer, int64_t count, const char *word)
 {
-    say(printer, "%" PRId64 " %s%s", count, word, count == 1 ? "" : "s");
+    say(printer, "%s %s%s", text_count((uint64_t)count).text, word, count == 1 ? "" : "s");
+}
+
+void say_number(struct printer *printer, const struct value *map, const char *key)
+{
+    say(printer, "%s", text_count((uint64_t)int_of(map, key)).text);
 }
 
 void say_json(struct printer *printer, const struct value *value, size_t max)

@@ -18,6 +18,9 @@ void say_field(struct printer *printer, const struct value *map, const char *key
 /* "1 op", "2 ops" */
 void say_count(struct printer *printer, int64_t count, const char *word);
 
+/* "3,001" */
+void say_number(struct printer *printer, const struct value *map, const char *key);
+
 /* Any value as JSON, escaped and cut. */
 void say_json(struct printer *printer, const struct value *value, size_t max);
 

@@ -22,7 +22,8 @@ static void add_damage(void *ctx, const struct damage *damage)
     value_put(arena, &view, "author",
               damage->has_author ? view_did(arena, damage->author.b) : value_null());
     value_put(arena, &view, "seq",
-              damage->has_author ? value_int((int64_t)damage->seq) : value_null());
+              damage->has_author && damage->seq > 0 ? value_int((int64_t)damage->seq)
+                                                    : value_null());
     value_put(arena, &view, "id", damage->has_id ? view_id(arena, &damage->id) : value_null());
     value_put(arena, &view, "hash",
               damage->has_hash ? view_hash(arena, &damage->hash) : value_null());
@@ -90,14 +91,15 @@ static int emit_unreadable(struct call *call)
 /* Whoever runs verify need not be told to. */
 static int fail_verify(struct call *call, int err)
 {
-    if (err != ERR_CORRUPT) {
-        return call_fail_store(call, err);
+    if (err != ERR_CORRUPT || store_is_foreign(call->store)) {
+        err = call_fail_store(call, err);
+    } else {
+        (void)call_fail(call, err,
+                        "The store in %s is damaged so that its ops cannot be read: restore a "
+                        "backup, or import a bundle that has the ops into a new store.",
+                        call->store);
     }
-    (void)call_fail(call, err,
-                    "The store in %s is damaged so that its ops cannot be read: restore a backup, "
-                    "or import a bundle that has the ops into a new store.",
-                    call->store);
-    return emit_unreadable(call);
+    return err == ERR_CORRUPT ? emit_unreadable(call) : err;
 }
 
 int run_verify(struct call *call)

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/limits.h"
+#include "oplog/clock.h"
 #include "oplog/db.h"
 #include "oplog/erasures.h"
 #include "oplog/kinds.h"
@@ -61,6 +62,15 @@ static int make_stub(const struct row *row, struct buf *out, enum payload_state 
     return rv != 0 ? rv : buf_error(out);
 }
 
+static void note_waiting(struct compact_result *result, uint64_t since_ms)
+{
+    result->waiting++;
+    if (since_ms <= CLOCK_WALL_MAX) {
+        uint64_t due_ms = since_ms + LIMIT_ERASE_GRACE_MS;
+        result->due_ms = result->due_ms == 0 || due_ms < result->due_ms ? due_ms : result->due_ms;
+    }
+}
+
 /* A damaged row is verify's to name; the others need not wait for its repair. */
 static int stub_one(struct txn *txn, struct stubbing *work, uint64_t since_ms)
 {
@@ -77,7 +87,7 @@ static int stub_one(struct txn *txn, struct stubbing *work, uint64_t since_ms)
         return rv;
     }
     if (!is_due(work, since_ms)) {
-        work->result->waiting++;
+        note_waiting(work->result, since_ms);
         return 0;
     }
     work->result->erased++;

@@ -8,6 +8,7 @@
 struct compact_result {
     uint64_t erased;       /* Payloads that were replaced by their stubs. */
     uint64_t waiting;      /* Erased ops that keep their payload until their grace is over. */
+    uint64_t due_ms;       /* When the first grace of these is over; 0: none waits, or unknown. */
     uint64_t bytes_before; /* That the file takes on the disk. */
     uint64_t bytes_after;
     bool busy; /* Another program reads an old state: what that alone still needs was left. */

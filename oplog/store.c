@@ -96,6 +96,27 @@ static int check_data_file(const char *dir, off_t *size)
     return S_ISREG(st.st_mode) && st.st_size >= 2 * 4096L ? 0 : ERR_CORRUPT;
 }
 
+/* LMDB's magic number stands behind the head of its first two pages. */
+static bool page_is_meta(int fd, off_t at)
+{
+    const uint32_t magic = 0xbeefc0de;
+    uint32_t found;
+    return pread(fd, &found, sizeof(found), at + 16) == sizeof(found) && found == magic;
+}
+
+bool store_is_foreign(const char *dir)
+{
+    char *path = path_join(dir, DATA_FILE);
+    int fd = path != NULL ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
+    free(path);
+    if (fd < 0) {
+        return false;
+    }
+    bool foreign = !page_is_meta(fd, 0) && !page_is_meta(fd, 4096);
+    close(fd);
+    return foreign;
+}
+
 /* The lock of the one writer. flock belongs to the open file, so it goes when the process
  * does, however it ends. */
 static int lock_writer(const char *dir, unsigned wait_ms, int *fd)

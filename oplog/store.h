@@ -39,6 +39,10 @@ int store_create(const char *dir, const struct mesh_id *mesh, uint64_t map_bytes
  *   ERR_READ_ONLY, ERR_NETWORK_FS, ERR_DISK_FULL, ERR_IO, ERR_NO_MEMORY */
 int store_open(const char *dir, enum store_mode mode, struct store **out) ERR_MUST_CHECK;
 
+/* After ERR_CORRUPT, for a message: is the data file in dir something else altogether? False where
+ * one of its first two pages begins as a database's does, or it cannot be read. */
+bool store_is_foreign(const char *dir);
+
 /* No transaction may be open. NULL is fine. */
 void store_close(struct store *store);
 

@@ -13,7 +13,7 @@ struct damage {
     uint64_t n;
     bool has_author, has_id, has_hash;
     struct op_author author;
-    uint64_t seq; /* With has_author. */
+    uint64_t seq; /* With has_author; 0 where only what is noted of the author is damaged. */
     struct op_id id;
     struct op_hash hash;
     const char *problem;  /* A fixed text. */

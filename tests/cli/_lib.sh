@@ -13,6 +13,7 @@ unset XDG_DATA_HOME NO_COLOR MESHLOG_PASSPHRASE_FILE
 
 clean_up() {
     local pids
+    [ "$BASHPID" = "$$" ] || return 0 # A child that a test kills before it is the program.
     mapfile -t pids < <(jobs -p)
     if [ ${#pids[@]} -gt 0 ]; then
         kill -9 "${pids[@]}" 2>/dev/null
@@ -84,6 +85,9 @@ has_fields() {
         fi
     done
 }
+
+# A count as people are shown it: 3,001.
+grouped() { sed ':more; s/\B[0-9]\{3\}\>/,&/; t more' <<<"$1"; }
 
 # field NAME: the value of a text or number in the last line of output.
 field() {

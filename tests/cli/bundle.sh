@@ -32,9 +32,9 @@ check 'equal logs' same "$(log_of "$other")" "$(log_of "$MESHLOG_STORE")"
 on_other --json import "$bundle"
 check 'again' same "$(field appended) $(field duplicate) $(field rejected)" '0 3001 0'
 on_other import "$bundle"
-check 'again, for people' same "$out$err" '3001 ops read: 0 new, 3001 here already.'
+check 'again, for people' same "$out$err" '3,001 ops read: 0 new, 3,001 here already.'
 on_other export "$work/b.bundle"
-check 'for people' printed "3001 ops exported to $work/b.bundle ("
+check 'for people' printed "3,001 ops exported to $work/b.bundle ($(grouped "$(stat -c %s "$bundle")") bytes)."
 check 'the same bytes' cmp "$bundle" "$work/b.bundle"
 on_other verify
 check 'verify' ended 0
@@ -113,7 +113,11 @@ faulty() {
     MESHLOG_STORE=$work/new run import "$file"
     check "$what: one sentence" same "$(wc -l <"$work/err")" 1
     check "$what: says '$text'" complained "$text"
-    check "$what: says what is kept" complained "the $kept ops before that are kept"
+    check "$what: says that it is known" complained '(all before that was here already)'
+    rm -rf "$work/fresh"
+    "$MESHLOG" --store "$work/fresh" init --mesh "$mesh" >/dev/null
+    MESHLOG_STORE=$work/fresh run import "$file"
+    check "$what: says what is kept" complained "(the $(grouped "$kept") new ops before that are kept)"
     MESHLOG_STORE=$work/new run --json import "$bundle"
     check "$what: the whole file adds the rest" same "$(field appended) $(field duplicate)" "$((3001 - kept)) $kept"
 }
@@ -156,6 +160,9 @@ faulty 'a segment repeated' malformed "at byte $(frame 6)" "$work/twice"
 MESHLOG_STORE=$work/third run --json import "$work/more"
 check 'more after the end' json_failure trailing
 check 'more after the end: all is here' same "$(field duplicate)" 3001
+head -c 100 "$bundle" >"$work/head"
+on_other import "$work/head"
+check 'nothing whole: says so' complained '(nothing of it was taken)'
 
 # a store that was set back knows its own ops again, and goes on
 cp -r "$MESHLOG_STORE" "$work/old"
@@ -199,6 +206,11 @@ code=$? out='' err=$(cat "$work/err")
 check 'full disk: exit 1' ended 1
 check 'full disk: one sentence' one_sentence
 check 'full disk: nothing is left' same "$(find "$work" -name 'too-large*')" ''
+rm -rf "$work/new"
+"$MESHLOG" --store "$work/new" init --mesh "$mesh" >/dev/null
+(ulimit -f 100 && "$MESHLOG" --store "$work/new" import "$bundle" >"$work/out" 2>"$work/err")
+check 'import to a full disk: one sentence' same "$(wc -l <"$work/err")" 1
+check 'import to a full disk: says what was taken' complained "Import of $bundle: nothing of it was taken."
 "$MESHLOG" export - 2>"$work/err" | head -c 1 >/dev/null
 check 'a closed pipe: one sentence' same "$(wc -l <"$work/err")" 1
 

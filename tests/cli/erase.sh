@@ -39,12 +39,16 @@ check 'bytes are still here' printed '"payload_state":"full"'
 # Within the grace
 run --json compact
 check 'compact' ended 0
-check 'compact fields' has_fields ok erased waiting bytes_before bytes_after final
+check 'compact fields' has_fields ok erased waiting due_ms bytes_before bytes_after final
 check 'nothing is taken' same "$(field erased)" 0
 check 'both wait' same "$(field waiting)" 2
+due=$(($(field due_ms) / 1000)) week=$((7 * 24 * 3600))
+check 'for seven days' test "$due" -gt "$(($(date +%s) + week - 600))" -a "$due" -le "$(($(date +%s) + week))"
 check 'still in the file' in_file "$MESHLOG_STORE"
 run compact
 check 'compact for people' printed '--final'
+check 'compact for people: nothing is due' printed 'No erased content is due yet; the file takes '
+check 'compact for people: when it is' printed "the first until $(date -d "@$due" '+%Y-%m-%d %H:%M'): --final"
 
 # For good
 before=$(log_hash "$MESHLOG_STORE")
@@ -65,6 +69,9 @@ run log --limit 600
 check 'listed for people' printed 'erased'
 run --json compact --final
 check 'nothing more to do' same "$(field erased)" 0
+check 'and nothing to wait for' printed '"due_ms":null'
+run compact --final
+check 'nothing more to do, for people' printed 'No erased content is left; the file takes '
 
 # It does not come back, and travels as a stub
 run --json import "$work/before"

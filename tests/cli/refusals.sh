@@ -95,7 +95,7 @@ check 'closed pipe: not a word' test ! -s "$work/err"
 } | true
 check 'closed pipe of a batch: exit 1' same "$(cat "$work/code")" 1
 check 'closed pipe of a batch: says what is stored' grep -qE \
-    'Broken pipe\. [0-9]+ ops are stored that were not all reported' "$work/err"
+    'Broken pipe\. [0-9,]+ ops are stored that were not all reported' "$work/err"
 run verify
 check 'closed pipe of a batch: the store is whole' ended 0
 
@@ -125,7 +125,7 @@ refused 'newer schema, writing' 1 newer_schema 'update meshlog' --store "$work/n
 # damaged files
 mkdir "$work/garbage"
 head -c 100000 /dev/urandom >"$work/garbage/data.mdb"
-refused 'garbage' 1 corrupt 'is damaged' --store "$work/garbage" verify
+refused 'garbage' 1 corrupt 'is not that of a meshlog store' --store "$work/garbage" verify
 check 'verify does not send to verify' bash -c "! grep -q 'meshlog verify' '$work/out'"
 mkdir "$work/lost"
 cp -p "$MESHLOG_STORE/node.key" "$work/lost"
@@ -133,9 +133,15 @@ refused 'keys without data' 1 no_store 'restore it from a backup' --store "$work
 refused 'keys without data: init' 1 exists 'restore it from a backup' --store "$work/lost" init
 mkdir "$work/tiny"
 echo hello >"$work/tiny/data.mdb"
-refused 'a tiny file' 1 corrupt 'is damaged' --store "$work/tiny" log
+refused 'a tiny file' 1 corrupt 'is not that of a meshlog store' --store "$work/tiny" log
 cp -r "$MESHLOG_STORE" "$work/short"
 truncate -s $(($(stat -c %s "$work/short/data.mdb") / 2)) "$work/short/data.mdb"
+mkdir "$work/text"
+head -c 20000 < <(yes 'Dear diary, today I made no store.') >"$work/text/data.mdb"
+refused 'a text' 1 corrupt 'is not that of a meshlog store' --store "$work/text" log
+cp -r "$MESHLOG_STORE" "$work/headless"
+head -c 4096 /dev/zero | dd of="$work/headless/data.mdb" conv=notrunc status=none
+refused 'no first page' 1 corrupt 'is damaged' --store "$work/headless" log
 refused 'a file cut short' 1 corrupt 'is damaged' --store "$work/short" log
 refused 'a file cut short, writing' 1 corrupt 'is damaged' --store "$work/short" append CreateClaim \
     --payload '{}'

@@ -202,6 +202,29 @@ static void found(const char *folder)
     }
 }
 
+#define STORE "store"
+#define BACKUP "above/backup" /* In a folder that is made with it. */
+
+/* A backup by the program, of a store on another disk. All ops of that store are promised as soon
+ * as there is a backup at all. */
+static void back_up(const char *folder)
+{
+    const char *dir = support_path(folder, BACKUP);
+    const char *source = support_path(support_dir(), "source");
+    struct store *store;
+    make_store(support_dir(), source);
+    assert_ok(store_open(source, STORE_WRITE, &store));
+    struct append_item first = {.kind = KIND_DelegateUcan, .payload = payload_first(&self)};
+    append(store, &first, 1);
+    append_some(store, 300, 100);
+    append_some(store, 4, 30000);
+    ingest_author(store, 10);
+    store_close(store);
+    assert_int_equal(disk_events(), 0);
+    assert_ok(run_words(source, (const char *const[]){"backup", dir, NULL}));
+    work_begins = disk_events();
+}
+
 /* What a disk must be ------------------------------------------------------------------- */
 
 static void name_damage(void *ctx, const struct damage *damage)
@@ -279,7 +302,7 @@ static const char *check_store(struct store *store, const struct key *key, size_
     if (wrong == NULL) {
         wrong = check_promises(store, events);
     }
-    if (wrong == NULL) {
+    if (wrong == NULL && key != NULL) {
         wrong = check_going_on(store, key);
     }
     return wrong != NULL ? wrong : check_promises(store, events);
@@ -290,15 +313,17 @@ struct work {
     const char *name;
     void (*act)(const char *folder);
     unsigned disks_each;
-    bool whole; /* The store is there whole or not at all. */
+    const char *place; /* Of the store. */
+    bool whole;        /* The store is there whole or not at all. */
+    bool keyless;      /* It has no keys. */
 };
 
 static const char *check_disk(const struct work *work, const char *folder, size_t events)
 {
-    const char *dir = support_path(folder, "store");
+    const char *dir = support_path(folder, work->place);
     bool promised = events >= work_begins;
     struct store *store;
-    struct key *key;
+    struct key *key = NULL;
     if (!promised && work->whole && access(dir, F_OK) != 0) {
         return NULL;
     }
@@ -306,7 +331,7 @@ static const char *check_disk(const struct work *work, const char *folder, size_
     if (rv != 0) {
         return promised || work->whole ? err_code(rv) : NULL;
     }
-    rv = key_load(dir, KEY_NODE, &key);
+    rv = work->keyless ? 0 : key_load(dir, KEY_NODE, &key);
     if (rv != 0) {
         store_close(store);
         return promised || work->whole ? err_code(rv) : NULL;
@@ -320,8 +345,9 @@ static const char *check_disk(const struct work *work, const char *folder, size_
 /* Building and checking ----------------------------------------------------------------- */
 
 static const struct work works[] = {
-    {"work", work, 6, false},
-    {"found", found, 12, true},
+    {"work", work, 6, STORE, false, false},
+    {"found", found, 12, STORE, true, false},
+    {"backup", back_up, 40, BACKUP, true, true},
 };
 
 static size_t *progress; /* Shared with the process that checks. */

@@ -638,6 +638,17 @@ static void texts_are_safe_on_a_terminal(void **state)
     }
 }
 
+static void counts_stand_in_groups(void **state)
+{
+    (void)state;
+    assert_string_equal(text_count(0).text, "0");
+    assert_string_equal(text_count(999).text, "999");
+    assert_string_equal(text_count(1000).text, "1,000");
+    assert_string_equal(text_count(123456).text, "123,456");
+    assert_string_equal(text_count(1000000).text, "1,000,000");
+    assert_string_equal(text_count(UINT64_MAX).text, "18,446,744,073,709,551,615");
+}
+
 static void words_have_a_distance(void **state)
 {
     (void)state;
@@ -696,6 +707,7 @@ int main(void)
         cmocka_unit_test(known_keys_have_their_did),
         cmocka_unit_test(other_dids_are_refused),
         cmocka_unit_test(texts_are_safe_on_a_terminal),
+        cmocka_unit_test(counts_stand_in_groups),
         cmocka_unit_test(words_have_a_distance),
     };
     if (sodium_init() < 0) {

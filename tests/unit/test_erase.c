@@ -299,11 +299,13 @@ static void bytes_stay_for_the_grace_and_not_longer(void **state)
     struct compact_result result = compact(scene.store, NOW_MS + 5000 + GRACE_MS - 1, false);
     assert_count("erased", result.erased, 0);
     assert_count("waiting", result.waiting, 1);
+    assert_count("due", result.due_ms, NOW_MS + 5000 + GRACE_MS);
     assert_count("a clock set back", compact(scene.store, 1000, false).erased, 0);
     assert_true(found_in_file(scene.store, bytes_of_text(SECRET)) > 0);
     result = compact(scene.store, NOW_MS + 5000 + GRACE_MS, false);
     assert_count("erased", result.erased, 1);
     assert_count("waiting", result.waiting, 0);
+    assert_count("due", result.due_ms, 0);
     assert_false(result.busy);
     assert_count("in the file", found_in_file(scene.store, bytes_of_text(SECRET)), 0);
     assert_verdict(&scene, op, "void erased");

@@ -5,6 +5,8 @@
 #include <sodium.h>
 #include <stdlib.h>
 
+#include "base/text.h"
+#include "node/session.h"
 #include "oplog/db.h"
 
 static int setup(void **state)
@@ -163,6 +165,33 @@ static void progress_is_told(void **state)
     assert_false(progress.back);
 }
 
+/* What is noted of an author has no op: nothing is said of one. */
+static void people_are_told_of_an_author(void **state)
+{
+    struct planted *f = *state;
+    const char *const words[] = {"verify"};
+    struct session session;
+    char author[LIMIT_DID];
+    char want[LIMIT_DID + 32];
+    size_t i = 0;
+    while (planted_cases[i].want[0].n != NOBODY ||
+           strcmp(planted_cases[i].want[0].problem, "bad_author") != 0) {
+        assert_true(++i < planted_case_count);
+    }
+    planted_damage(f, &planted_cases[i]);
+    did_encode(f->b.key.b, author);
+    (void)snprintf(want, sizeof(want), "bad_author  author %s\n13 ops ", author);
+    const char *dir = support_path(store_dir(f->store), "");
+    store_done(f->store);
+    session_begin(&session, 1, words, -1);
+    printer_init_memory(&session.printer, session_print(&session), 120);
+    assert_err("verify", session_run(&session, dir), ERR_CORRUPT);
+    struct bytes said = buf_bytes(&session.printer.out);
+    assert_in_range(said.len, strlen(want), 1000);
+    assert_memory_equal(said.data, want, strlen(want));
+    session_end(&session);
+}
+
 #define VERIFY_TEST(name) cmocka_unit_test_setup_teardown(name, setup, support_teardown)
 
 int main(void)
@@ -171,6 +200,7 @@ int main(void)
         VERIFY_TEST(all_damage_is_named),
         VERIFY_TEST(every_flipped_bit_is_found),
         VERIFY_TEST(progress_is_told),
+        VERIFY_TEST(people_are_told_of_an_author),
     };
     support_init();
     return cmocka_run_group_tests(tests, NULL, NULL);
