@@ -1,5 +1,6 @@
 #include "oplog/control.h"
 
+#include <sodium.h>
 #include <stdlib.h>
 
 #include "base/limits.h"
@@ -72,12 +73,14 @@ static int read_token(struct txn *txn, struct arena *arena, struct bytes raw,
     return ours ? 0 : ERR_MALFORMED;
 }
 
-static bool is_known(struct txn *txn, const struct ucan_token *token)
+static int is_known(struct txn *txn, const struct ucan_token *token, bool *out)
 {
     struct token_id id = token_id_of(&token->cid);
     struct bytes raw;
     uint64_t n;
-    return tokens_get(txn, &id, &raw, &n) == 0;
+    int rv = tokens_get(txn, &id, &raw, &n);
+    *out = rv == 0;
+    return rv == ERR_UNKNOWN_ID ? 0 : rv;
 }
 
 /* Are all tokens good? A known one is: only good ones are taken. With verify, signatures of the
@@ -87,11 +90,15 @@ static int check_delegation(struct txn *txn, struct arena *arena,
 {
     for (uint32_t i = 0; i < delegation->count; i++) {
         struct ucan_token token;
+        bool known = false;
         int rv = read_token(txn, arena, delegation->tokens[i], &token);
         if (rv == 0 && i == 0 && memcmp(token.audience.b, delegation->key.data, 32) != 0) {
             rv = ERR_MALFORMED;
         }
-        if (rv == 0 && !is_known(txn, &token)) {
+        if (rv == 0) {
+            rv = is_known(txn, &token, &known);
+        }
+        if (rv == 0 && !known) {
             rv = verify ? ucan_verify(&token) : ERR_MALFORMED;
         }
         if (rv != 0) {
@@ -298,11 +305,21 @@ struct key_set {
     struct buf keys;
     uint32_t *slots; /* Places in keys, from 1; 0 is empty. Never more than half full. */
     size_t cap;
+    uint8_t slot_key[crypto_shorthash_KEYBYTES]; /* So that nobody can fill one place. */
 };
+
+static void key_set_init(struct key_set *set)
+{
+    *set = (struct key_set){.cap = 0};
+    buf_init(&set->keys, SIZE_MAX);
+    crypto_shorthash_keygen(set->slot_key);
+}
 
 static size_t key_slot(const struct key_set *set, const struct ucan_key *key)
 {
-    size_t i = be_get(key->b, 8) % set->cap;
+    uint8_t hash[crypto_shorthash_BYTES];
+    crypto_shorthash(hash, key->b, sizeof(key->b), set->slot_key);
+    size_t i = be_get(hash, 8) % set->cap;
     while (set->slots[i] != 0 &&
            memcmp(set->keys.data + (set->slots[i] - 1) * sizeof(*key), key->b, sizeof(*key)) != 0) {
         i = (i + 1) % set->cap;
@@ -313,7 +330,8 @@ static size_t key_slot(const struct key_set *set, const struct ucan_key *key)
 static int grow_set(struct key_set *set)
 {
     size_t count = set->keys.len / sizeof(struct ucan_key);
-    struct key_set larger = {.keys = set->keys, .cap = set->cap == 0 ? 64 : set->cap * 2};
+    struct key_set larger = *set;
+    larger.cap = set->cap == 0 ? 64 : set->cap * 2;
     larger.slots = calloc(larger.cap, sizeof(*larger.slots));
     if (larger.slots == NULL) {
         return ERR_NO_MEMORY;
@@ -417,7 +435,6 @@ static int review_keys(struct txn *txn, const struct buf *keys)
 static int settle_once(struct txn *txn, struct key_set *set)
 {
     int rv = 0;
-    buf_init(&set->keys, SIZE_MAX);
     for (size_t at = 0; rv == 0 && at < txn->dirty.len; at += sizeof(struct ucan_key)) {
         struct ucan_key key = key_at(&txn->dirty, at);
         rv = add_key(set, &key);
@@ -433,7 +450,8 @@ int control_settle(struct txn *txn)
 {
     int rv = 0;
     while (rv == 0 && txn->dirty.len > 0) {
-        struct key_set set = {.cap = 0};
+        struct key_set set;
+        key_set_init(&set);
         rv = settle_once(txn, &set);
         key_set_free(&set);
     }
@@ -469,8 +487,8 @@ static int put_heads(struct txn *txn, const struct ucan_key *key, struct buf *ou
 
 int heads_below(struct txn *txn, const struct ucan_key *key, struct buf *out)
 {
-    struct key_set set = {.cap = 0};
-    buf_init(&set.keys, SIZE_MAX);
+    struct key_set set;
+    key_set_init(&set);
     int rv = add_key(&set, key);
     if (rv == 0) {
         rv = add_below(txn, &set);
