@@ -1,5 +1,6 @@
 #include "oplog/control.h"
 
+#include <sodium.h>
 #include <stdlib.h>
 
 #include "base/limits.h"
@@ -72,12 +73,14 @@ static int read_token(struct txn *txn, struct arena *arena, struct bytes raw,
     return ours ? 0 : ERR_MALFORMED;
 }
 
-static bool is_known(struct txn *txn, const struct ucan_token *token)
+static int is_known(struct txn *txn, const struct ucan_token *token, bool *out)
 {
     struct token_id id = token_id_of(&token->cid);
     struct bytes raw;
     uint64_t n;
-    return tokens_get(txn, &id, &raw, &n) == 0;
+    int rv = tokens_get(txn, &id, &raw, &n);
+    *out = rv == 0;
+    return rv == ERR_UNKNOWN_ID ? 0 : rv;
 }
 
 /* Are all tokens good? A known one is: only good ones are taken. With verify, signatures of the
@@ -87,11 +90,15 @@ static int check_delegation(struct txn *txn, struct arena *arena,
 {
     for (uint32_t i = 0; i < delegation->count; i++) {
         struct ucan_token token;
+        bool known = false;
         int rv = read_token(txn, arena, delegation->tokens[i], &token);
         if (rv == 0 && i == 0 && memcmp(token.audience.b, delegation->key.data, 32) != 0) {
             rv = ERR_MALFORMED;
         }
-        if (rv == 0 && !is_known(txn, &token)) {
+        if (rv == 0) {
+            rv = is_known(txn, &token, &known);
+        }
+        if (rv == 0 && !known) {
             rv = verify ? ucan_verify(&token) : ERR_MALFORMED;
         }
         if (rv != 0) {

@@ -6,7 +6,9 @@
 
 static uint32_t slot_of(const struct key_set *set, const struct ucan_key *key)
 {
-    uint32_t i = (uint32_t)(be_get(key->b, 8) % set->cap);
+    uint8_t hash[crypto_shorthash_BYTES];
+    crypto_shorthash(hash, key->b, sizeof(key->b), set->slot_key);
+    uint32_t i = (uint32_t)(be_get(hash, sizeof(hash)) % set->cap);
     while (set->slots[i] != 0 &&
            memcmp(set->keys[set->slots[i] - 1].b, key->b, sizeof(*key)) != 0) {
         i = (i + 1) % set->cap;
@@ -19,7 +21,11 @@ static int grow(struct key_set *set)
     if (set->cap > UINT32_MAX / 2) {
         return ERR_NO_MEMORY;
     }
-    struct key_set larger = {.count = set->count, .cap = set->cap == 0 ? FIRST_CAP : set->cap * 2};
+    struct key_set larger = *set;
+    larger.cap = set->cap == 0 ? FIRST_CAP : set->cap * 2;
+    if (set->cap == 0) {
+        crypto_shorthash_keygen(larger.slot_key);
+    }
     larger.slots = calloc(larger.cap, sizeof(*larger.slots));
     larger.keys = realloc(set->keys, larger.cap / 2 * sizeof(*larger.keys));
     if (larger.keys != NULL) {

@@ -2,6 +2,8 @@
 #ifndef OPLOG_KEYSET_H
 #define OPLOG_KEYSET_H
 
+#include <sodium.h>
+
 #include "base/bytes.h"
 #include "ucan/token.h"
 
@@ -10,7 +12,8 @@ struct key_set {
     struct ucan_key *keys;
     uint32_t *slots; /* Places in keys, from 1; 0 is empty. */
     uint32_t count;
-    uint32_t cap; /* Of slots; keys has room for half as many. */
+    uint32_t cap;                                /* Of slots; keys has room for half as many. */
+    uint8_t slot_key[crypto_shorthash_KEYBYTES]; /* So that nobody can fill one place. */
 };
 
 /* *place, unless place is NULL, is where the key is. ERR_NO_MEMORY. */

@@ -1,5 +1,7 @@
 #include "oplog/revokes.h"
 
+#include <stdlib.h>
+
 #include "base/limits.h"
 #include "oplog/db.h"
 #include "oplog/payload.h"
@@ -136,41 +138,20 @@ int revokes_cut_head(struct txn *txn, const struct op_hash *hash, uint64_t *n)
     return rv == 0 && !here ? ERR_UNKNOWN_ID : rv;
 }
 
-static int find_in_author(struct txn *txn, uint32_t ix, const struct op_hash *hash, bool heads_only,
-                          uint64_t *n)
+/* A cut's hashes that are looked for: sorted, each once, those that are not found yet. */
+struct wanted {
+    struct op_hash *hash;
+    uint32_t count;
+};
+
+static int compare_hashes(const void *a, const void *b)
 {
-    struct head head;
-    if (!heads_only) {
-        return run_search(txn, ix, UINT64_MAX - 1, hash, n);
-    }
-    int rv = head_get(txn, ix, hash, &head);
-    *n = rv == 0 ? head.n : 0;
-    return rv;
+    return memcmp(a, b, sizeof(struct op_hash));
 }
 
-static int find_in_authors(struct txn *txn, const struct op_hash *hash, bool heads_only,
-                           uint64_t *n)
+static bool is_wanted(const struct wanted *wanted, const struct op_hash *hash)
 {
-    struct op_author from = {{0}};
-    struct author author;
-    int rv = author_next(txn, &from, &author);
-    while (rv == 0) {
-        rv = find_in_author(txn, author.ix, hash, heads_only, n);
-        if (rv != ERR_UNKNOWN_ID) {
-            return rv;
-        }
-        from = author.key;
-        (void)be_increment(from.b, sizeof(from.b)); /* No key is all ones. */
-        rv = author_next(txn, &from, &author);
-    }
-    return rv;
-}
-
-/* An op by its hash alone: mostly a head, else it is looked for everywhere. */
-static int find_by_hash(struct txn *txn, const struct op_hash *hash, uint64_t *n)
-{
-    int rv = find_in_authors(txn, hash, true, n);
-    return rv == ERR_UNKNOWN_ID ? find_in_authors(txn, hash, false, n) : rv;
+    return bsearch(hash, wanted->hash, wanted->count, sizeof(*hash), compare_hashes) != NULL;
 }
 
 static int put_cut(struct txn *txn, const struct op_hash *hash, const struct token_id *token,
@@ -184,20 +165,97 @@ static int put_cut(struct txn *txn, const struct op_hash *hash, const struct tok
                   bytes_of(value, here ? sizeof(value) : 0));
 }
 
-static int add_cut(struct txn *txn, const struct op_hash *hash, const struct token_id *token)
+/* A hash that another cut names as well: what is known of it. */
+static int add_known(struct txn *txn, const struct op_hash *hash, const struct token_id *token)
 {
     struct token_id first = {{0}};
-    uint64_t n = 0;
-    bool here = false;
+    uint64_t n;
+    bool here;
     int rv = next_cut(txn, hash, &first, &here, &n);
-    if (rv == ERR_UNKNOWN_ID) {
-        rv = find_by_hash(txn, hash, &n);
-        here = rv == 0;
+    return rv == 0 ? put_cut(txn, hash, token, here, n) : rv;
+}
+
+/* The hashes of which nothing is known; they are noted as not here. */
+static int add_unknown(struct txn *txn, const struct revoke *revoke, struct wanted *out)
+{
+    int rv = 0;
+    for (uint32_t i = 0; rv == 0 && i < revoke->cut_count; i++) {
+        const struct op_hash *hash = &revoke->cut[i];
+        rv = add_known(txn, hash, &revoke->token);
+        if (rv == ERR_UNKNOWN_ID) {
+            out->hash[out->count++] = *hash;
+            rv = put_cut(txn, hash, &revoke->token, false, 0);
+        }
     }
-    if (rv != 0 && rv != ERR_UNKNOWN_ID) {
-        return rv;
+    if (out->count > 0) {
+        qsort(out->hash, out->count, sizeof(out->hash[0]), compare_hashes);
     }
-    return put_cut(txn, hash, token, here, n);
+    return rv;
+}
+
+/* Those that are heads, as most are. *found counts them. */
+static int find_heads(struct txn *txn, const struct wanted *wanted, const struct token_id *token,
+                      uint32_t *found)
+{
+    struct db_cursor *cursor;
+    struct bytes key = {0};
+    struct bytes value;
+    struct head head;
+    int rv = db_cursor(txn, DB_heads, &cursor);
+    for (MDB_cursor_op step = MDB_FIRST; rv == 0; step = MDB_NEXT) {
+        rv = db_step(cursor, step, &key, &value);
+        if (rv == 0) {
+            rv = head_read(key, value, &head);
+        }
+        if (rv == 0 && is_wanted(wanted, &head.hash)) {
+            ++*found;
+            rv = put_cut(txn, &head.hash, token, true, head.n);
+        }
+    }
+    return rv == ERR_UNKNOWN_ID ? 0 : rv;
+}
+
+/* All of them, also those that were heads once: look at each op of the log, the newest first. */
+static int find_ops(struct txn *txn, const struct wanted *wanted, const struct token_id *token)
+{
+    uint64_t n;
+    uint32_t found = 0;
+    int rv = log_count(txn, &n);
+    while (rv == 0 && n > 0 && found < wanted->count) {
+        struct row row;
+        rv = log_row(txn, --n, &row);
+        if (rv != 0) {
+            return rv == ERR_UNKNOWN_ID ? ERR_CORRUPT : rv;
+        }
+        struct op_hash hash = op_hash(&row.op);
+        if (is_wanted(wanted, &hash)) {
+            found++;
+            rv = put_cut(txn, &hash, token, true, n);
+        }
+    }
+    return rv;
+}
+
+/* Where the heads of a cut are. However many there are, the log is looked through once. */
+static int add_cut(struct txn *txn, const struct revoke *revoke)
+{
+    uint32_t found = 0;
+    if (revoke->cut_count == 0) {
+        return 0;
+    }
+    struct wanted wanted = {.hash = calloc(revoke->cut_count, sizeof(*wanted.hash))};
+    if (wanted.hash == NULL) {
+        return ERR_NO_MEMORY;
+    }
+    int rv = add_unknown(txn, revoke, &wanted);
+    if (rv == 0 && wanted.count > 0) {
+        rv = find_heads(txn, &wanted, &revoke->token, &found);
+    }
+    if (rv == 0 && found < wanted.count) {
+        rv = find_ops(txn, &wanted, &revoke->token);
+    }
+    free(wanted.hash);
+    return rv;
 }
 
 int revokes_await(struct txn *txn, bool *out)
@@ -285,10 +343,7 @@ int revokes_add(struct txn *txn, const struct revoke *revoke, uint64_t n, bool *
         return rv;
     }
     rv = put_revoke(txn, &revoke->token, n, revoke->by_root ? BY_ROOT : 0, REVOKER_NONE);
-    for (uint32_t i = 0; rv == 0 && i < revoke->cut_count; i++) {
-        rv = add_cut(txn, &revoke->cut[i], &revoke->token);
-    }
-    return rv;
+    return rv == 0 ? add_cut(txn, revoke) : rv;
 }
 
 int revokes_settle(struct txn *txn, const struct token_id *token, uint64_t n, enum revoker revoker,

@@ -225,6 +225,42 @@ static void a_head_and_the_token_come_after_the_cut(void **state)
     assert_same_stores(early, late, "the same ops");
 }
 
+/* A cut names a head, an op far from one and one that is nowhere, the first of them twice. All that
+ * are here are found, in one look at the log. */
+static void a_cut_of_all_sorts(void **state)
+{
+    (void)state;
+    struct store *store = judging();
+    struct writer ada = writer_of(ADA);
+    struct writer bob = writer_of(BOB);
+    struct writer cam = writer_of(CAM);
+    struct bytes owner = mint(&(struct gift){.to = ADA});
+    struct bytes chain[] = {owner, mint(&(struct gift){.from = ADA, .to = BOB}),
+                            mint(&(struct gift){.from = BOB, .to = CAM})};
+    takes(store, &ada, admits(&ada, &owner, 1));
+    takes(store, &bob, admits(&bob, chain, 2));
+    takes(store, &cam, admits(&cam, chain, 3));
+    const struct made *kept[5];
+    for (uint32_t i = 0; i < 3; i++) {
+        kept[i] = claims(&bob);
+        takes(store, &bob, kept[i]);
+    }
+    for (uint32_t i = 3; i < 5; i++) {
+        kept[i] = claims(&cam);
+        takes(store, &cam, kept[i]);
+    }
+    const struct op_hash cut[] = {
+        kept[4]->hash, {{7}}, kept[1]->hash, kept[4]->hash, kept[4]->hash};
+    const struct made *revoke = writes(&ada, KIND_RevokeUcan,
+                                       revocation(chain[1], cut, COUNT_OF(cut)));
+    takes(store, &ada, revoke);
+    assert_text("an ancestor", verdict_of(store, kept[0]), "applied");
+    assert_text("named", verdict_of(store, kept[1]), "applied");
+    assert_text("after it", verdict_of(store, kept[2]), "void revoked");
+    assert_text("below a head", verdict_of(store, kept[3]), "applied");
+    assert_text("a head", verdict_of(store, kept[4]), "applied");
+}
+
 /* Malformed ----------------------------------------------------------------------------- */
 
 /* A policy looks at a target whose payload fits its digest and is not shaped as payloads are. It
@@ -573,6 +609,7 @@ int main(void)
 #define HISTORY(name) cmocka_unit_test_teardown(name, support_teardown)
     const struct CMUnitTest tests[] = {
         HISTORY(a_head_and_the_token_come_after_the_cut),
+        HISTORY(a_cut_of_all_sorts),
         HISTORY(a_target_that_cannot_be_read),
         HISTORY(control_ops_without_their_fields),
         HISTORY(who_wrote_it_is_the_author_of_the_op),
