@@ -84,6 +84,12 @@ static inline bool err_is_refusal(int err)
     return err <= ERR_MALFORMED && err >= ERR_LIMIT;
 }
 
+/* Is it about what the bytes of a payload, or of a token in it, say? */
+static inline bool err_is_of_payload(int err)
+{
+    return err_is_refusal(err) || err == ERR_BAD_PAYLOAD;
+}
+
 /* The error of an errno that a system call set; 0 for 0, ERR_IO for what has no name here. */
 int err_from_errno(int code);
 

@@ -284,6 +284,24 @@ static int enter_run(struct txn *txn, const struct log_run *run, const struct se
     return 0;
 }
 
+/* What the ops of a run have changed for others, and for themselves. */
+static int settle_run(struct txn *txn, const struct segment_op *ops, uint32_t count,
+                      struct verdict *verdicts)
+{
+    if (txn->dirty.count == 0) {
+        return 0;
+    }
+    int rv = control_settle(txn);
+    for (uint32_t i = 0; rv == 0 && verdicts != NULL && i < count; i++) {
+        struct place place;
+        rv = order_get(txn, &ops[i].op.id, &ops[i].hash, &place);
+        if (rv == 0) {
+            verdicts[i] = place.verdict;
+        }
+    }
+    return rv;
+}
+
 int chain_extend(struct txn *txn, struct author *author, const struct segment_op *ops,
                  uint32_t count, struct verdict *verdicts)
 {
@@ -303,7 +321,7 @@ int chain_extend(struct txn *txn, struct author *author, const struct segment_op
         rv = author_put(txn, author);
     }
     if (rv == 0) {
-        rv = control_settle(txn);
+        rv = settle_run(txn, ops, count, verdicts);
     }
     const struct store_hooks *hooks = txn->store->hooks;
     if (rv == 0 && hooks != NULL && hooks->fold != NULL) {

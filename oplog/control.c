@@ -4,6 +4,7 @@
 
 #include "base/limits.h"
 #include "oplog/db.h"
+#include "oplog/keyset.h"
 #include "oplog/kinds.h"
 #include "oplog/payload.h"
 #include "oplog/revokes.h"
@@ -13,8 +14,7 @@
 static int mark(struct txn *txn, const struct ucan_key *key)
 {
     graph_forget(*txn_graph(txn));
-    buf_put(&txn->dirty, key->b, sizeof(key->b));
-    return buf_error(&txn->dirty);
+    return key_set_add(&txn->dirty, key, NULL);
 }
 
 static int mark_token(struct txn *txn, const struct token_id *id)
@@ -95,7 +95,7 @@ static int check_delegation(struct txn *txn, struct arena *arena,
             rv = verify ? ucan_verify(&token) : ERR_MALFORMED;
         }
         if (rv != 0) {
-            return err_is_refusal(rv) ? ERR_MALFORMED : rv;
+            return err_is_of_payload(rv) ? ERR_MALFORMED : rv;
         }
     }
     return 0;
@@ -155,7 +155,11 @@ static int take_revocation(struct txn *txn, const struct revoke *revoke, uint64_
 {
     bool fresh;
     int rv = revokes_add(txn, revoke, n, &fresh);
-    return rv == 0 && fresh ? mark_token(txn, &revoke->token) : rv;
+    if (rv == 0 && fresh) {
+        graph_forget(*txn_graph(txn)); /* What cuts wait for has changed, too. */
+        rv = mark_token(txn, &revoke->token);
+    }
+    return rv;
 }
 
 int control_arrived(struct txn *txn, const struct op_hash *hash, uint64_t n)
@@ -259,14 +263,14 @@ static int with_payload(struct txn *txn, uint64_t n, struct verdict *judged)
 int control_take(struct txn *txn, uint64_t n)
 {
     int rv = with_payload(txn, n, NULL);
-    return err_is_refusal(rv) ? 0 : rv;
+    return err_is_of_payload(rv) ? 0 : rv;
 }
 
 int control_judge(struct txn *txn, uint64_t n, struct verdict *out)
 {
     *out = (struct verdict){.state = VERDICT_APPLIED};
     int rv = with_payload(txn, n, out);
-    if (err_is_refusal(rv)) {
+    if (err_is_of_payload(rv)) {
         *out = (struct verdict){.state = VERDICT_REJECTED, .reason = REASON_SCHEMA};
         rv = 0;
     }
@@ -274,69 +278,6 @@ int control_judge(struct txn *txn, uint64_t n, struct verdict *out)
 }
 
 /* Settling ------------------------------------------------------------------------------ */
-
-/* Keys, each once, in the order they were added. */
-struct key_set {
-    struct buf keys;
-    uint32_t *slots; /* Places in keys, from 1; 0 is empty. Never more than half full. */
-    size_t cap;
-};
-
-static size_t key_slot(const struct key_set *set, const struct ucan_key *key)
-{
-    size_t i = be_get(key->b, 8) % set->cap;
-    while (set->slots[i] != 0 &&
-           memcmp(set->keys.data + (set->slots[i] - 1) * sizeof(*key), key->b, sizeof(*key)) != 0) {
-        i = (i + 1) % set->cap;
-    }
-    return i;
-}
-
-static int grow_set(struct key_set *set)
-{
-    size_t count = set->keys.len / sizeof(struct ucan_key);
-    struct key_set larger = {.keys = set->keys, .cap = set->cap == 0 ? 64 : set->cap * 2};
-    larger.slots = calloc(larger.cap, sizeof(*larger.slots));
-    if (larger.slots == NULL) {
-        return ERR_NO_MEMORY;
-    }
-    for (size_t i = 0; i < count; i++) {
-        struct ucan_key key;
-        memcpy(key.b, set->keys.data + i * sizeof(key), sizeof(key.b));
-        larger.slots[key_slot(&larger, &key)] = (uint32_t)(i + 1);
-    }
-    free(set->slots);
-    *set = larger;
-    return 0;
-}
-
-static int add_key(struct key_set *set, const struct ucan_key *key)
-{
-    size_t count = set->keys.len / sizeof(*key);
-    int rv = count * 2 >= set->cap ? grow_set(set) : 0;
-    if (rv != 0) {
-        return rv;
-    }
-    size_t slot = key_slot(set, key);
-    if (set->slots[slot] == 0) {
-        set->slots[slot] = (uint32_t)(count + 1);
-        buf_put(&set->keys, key->b, sizeof(key->b));
-    }
-    return buf_error(&set->keys);
-}
-
-static void key_set_free(struct key_set *set)
-{
-    buf_free(&set->keys);
-    free(set->slots);
-}
-
-static struct ucan_key key_at(const struct buf *keys, size_t at)
-{
-    struct ucan_key key;
-    memcpy(key.b, keys->data + at, sizeof(key.b));
-    return key;
-}
 
 /* The keys that tokens of one key lead to. */
 static int add_audiences(struct txn *txn, struct key_set *set, const struct ucan_key *issuer)
@@ -347,7 +288,7 @@ static int add_audiences(struct txn *txn, struct key_set *set, const struct ucan
         struct link *link;
         rv = graph_link(txn, &id, &link);
         if (rv == 0) {
-            rv = add_key(set, &link->token.audience);
+            rv = key_set_add(set, &link->token.audience, NULL);
         }
         if (rv != 0) {
             return rv;
@@ -359,8 +300,8 @@ static int add_audiences(struct txn *txn, struct key_set *set, const struct ucan
 static int add_below(struct txn *txn, struct key_set *set)
 {
     int rv = 0;
-    for (size_t at = 0; rv == 0 && at < set->keys.len; at += sizeof(struct ucan_key)) {
-        struct ucan_key issuer = key_at(&set->keys, at);
+    for (uint32_t i = 0; rv == 0 && i < set->count; i++) {
+        struct ucan_key issuer = set->keys[i]; /* Adding moves them. */
         rv = add_audiences(txn, set, &issuer);
     }
     return rv;
@@ -383,40 +324,34 @@ static int review_author(struct txn *txn, uint32_t ix)
     return rv == ERR_UNKNOWN_ID ? 0 : rv;
 }
 
-static int review_keys(struct txn *txn, const struct buf *keys)
+static int find_author(struct txn *txn, const struct ucan_key *key, struct author *out)
+{
+    struct op_author name;
+    memcpy(name.b, key->b, sizeof(name.b));
+    return author_find(txn, &name, out);
+}
+
+static int review_keys(struct txn *txn, const struct key_set *set)
 {
     int rv = 0;
-    for (size_t at = 0; rv == 0 && at < keys->len; at += sizeof(struct op_author)) {
-        struct op_author key;
+    for (uint32_t i = 0; rv == 0 && i < set->count; i++) {
         struct author author;
-        memcpy(key.b, keys->data + at, sizeof(key.b));
-        rv = author_find(txn, &key, &author);
+        rv = find_author(txn, &set->keys[i], &author);
         rv = rv == 0 ? review_author(txn, author.ix) : rv == ERR_UNKNOWN_ID ? 0 : rv;
     }
     return rv;
 }
 
-static int settle_once(struct txn *txn, struct key_set *set)
-{
-    int rv = 0;
-    buf_init(&set->keys, SIZE_MAX);
-    for (size_t at = 0; rv == 0 && at < txn->dirty.len; at += sizeof(struct ucan_key)) {
-        struct ucan_key key = key_at(&txn->dirty, at);
-        rv = add_key(set, &key);
-    }
-    buf_clear(&txn->dirty);
-    if (rv == 0) {
-        rv = add_below(txn, set);
-    }
-    return rv == 0 ? review_keys(txn, &set->keys) : rv;
-}
-
 int control_settle(struct txn *txn)
 {
     int rv = 0;
-    while (rv == 0 && txn->dirty.len > 0) {
-        struct key_set set = {.cap = 0};
-        rv = settle_once(txn, &set);
+    while (rv == 0 && txn->dirty.count > 0) {
+        struct key_set set = txn->dirty;
+        txn->dirty = (struct key_set){0};
+        rv = add_below(txn, &set);
+        if (rv == 0) {
+            rv = review_keys(txn, &set);
+        }
         key_set_free(&set);
     }
     return rv;
@@ -426,11 +361,9 @@ int control_settle(struct txn *txn)
 
 static int put_heads(struct txn *txn, const struct ucan_key *key, struct buf *out)
 {
-    struct op_author name;
     struct author author;
     uint32_t count;
-    memcpy(name.b, key->b, sizeof(name.b));
-    int rv = author_find(txn, &name, &author);
+    int rv = find_author(txn, key, &author);
     if (rv != 0) {
         return rv == ERR_UNKNOWN_ID ? 0 : rv;
     }
@@ -452,14 +385,12 @@ static int put_heads(struct txn *txn, const struct ucan_key *key, struct buf *ou
 int heads_below(struct txn *txn, const struct ucan_key *key, struct buf *out)
 {
     struct key_set set = {.cap = 0};
-    buf_init(&set.keys, SIZE_MAX);
-    int rv = add_key(&set, key);
+    int rv = key_set_add(&set, key, NULL);
     if (rv == 0) {
         rv = add_below(txn, &set);
     }
-    for (size_t at = 0; rv == 0 && at < set.keys.len; at += sizeof(struct ucan_key)) {
-        struct ucan_key below = key_at(&set.keys, at);
-        rv = put_heads(txn, &below, out);
+    for (uint32_t i = 0; rv == 0 && i < set.count; i++) {
+        rv = put_heads(txn, &set.keys[i], out);
     }
     key_set_free(&set);
     return rv == 0 ? buf_error(out) : rv;

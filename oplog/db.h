@@ -8,6 +8,7 @@
 
 #include "oplog/dbs.h"
 #include "oplog/guard.h"
+#include "oplog/keyset.h"
 #include "oplog/authority.h"
 #include "oplog/store.h"
 
@@ -48,8 +49,8 @@ struct store {
 struct txn {
     struct store *store;
     bool writes;
-    struct graph *graph; /* What a read transaction has read of authority. */
-    struct buf dirty;    /* Keys (32 bytes each) below which everything is to be judged again. */
+    struct graph *graph;  /* What a read transaction has read of authority. */
+    struct key_set dirty; /* Below these everything is to be judged again. */
     verdict_changed *changed_verdict;
     void *changed_ctx;
     MDB_txn *mdb;

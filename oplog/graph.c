@@ -10,8 +10,7 @@
 #include "ucan/policy.h"
 
 #define SLOTS 1024u
-#define GRAPH_BYTES                                                                                \
-    MIB(32) /* Beyond, what was read is forgotten, and read again as it is asked for. */
+#define GRAPH_BYTES MIB(32)
 
 struct graph {
     struct arena arena;
@@ -19,6 +18,7 @@ struct graph {
     struct plan *plans[SLOTS];
     uint8_t slot_key[crypto_shorthash_KEYBYTES]; /* So that nobody can fill one slot. */
     struct arena scratch;
+    size_t bound; /* Beyond so many bytes all is forgotten: more than the largest plan takes. */
     struct {
         bool known;
         uint32_t author_ix;
@@ -38,6 +38,7 @@ int graph_of(struct txn *txn, struct graph **out)
         }
         arena_init(&(*place)->arena, SIZE_MAX);
         arena_init(&(*place)->scratch, LIMIT_TREE_BYTES);
+        (*place)->bound = GRAPH_BYTES;
         crypto_shorthash_keygen((*place)->slot_key);
     }
     *out = *place;
@@ -214,38 +215,12 @@ static bool is_of_root(struct txn *txn, const struct link *link)
 
 /* Plans --------------------------------------------------------------------------------- */
 
-/* Keys of a plan while it is made. A key's number is its place here. */
+/* A plan while it is made. A node's number is its key's place in the set. */
 struct plan_making {
     struct plan *plan;
-    struct buf nodes; /* struct ucan_key */
+    struct key_set nodes;
     struct buf edges; /* struct plan_edge */
 };
-
-static uint32_t node_count(const struct plan_making *making)
-{
-    return (uint32_t)(making->nodes.len / sizeof(struct ucan_key));
-}
-
-static struct ucan_key node_key(const struct plan_making *making, uint32_t node)
-{
-    struct ucan_key key;
-    memcpy(key.b, making->nodes.data + node * sizeof(key), sizeof(key.b));
-    return key;
-}
-
-/* The number of a key, which it is given if it has none. Plans are small; where somebody makes
- * one large on purpose, looking for a key costs as much as the keys it has. */
-static uint32_t node_of(struct plan_making *making, const struct ucan_key *key)
-{
-    uint32_t count = node_count(making);
-    for (uint32_t i = 0; i < count; i++) {
-        if (memcmp(making->nodes.data + i * sizeof(*key), key->b, sizeof(key->b)) == 0) {
-            return i;
-        }
-    }
-    buf_put(&making->nodes, key->b, sizeof(key->b));
-    return count;
-}
 
 static bool pins_another(const struct plan *plan, const struct link *link)
 {
@@ -272,7 +247,7 @@ static bool is_of_use(struct txn *txn, const struct plan *plan, const struct lin
 static int add_edges(struct txn *txn, struct plan_making *making, uint32_t to)
 {
     struct token_id id = {{0}};
-    struct ucan_key key = node_key(making, to);
+    struct ucan_key key = making->nodes.keys[to];
     for (;;) {
         struct link *link;
         bool from_root;
@@ -292,7 +267,10 @@ static int add_edges(struct txn *txn, struct plan_making *making, uint32_t to)
                                      .from = PLAN_ROOT,
                                      .pinned_off = pins_another(making->plan, link)};
             if (!from_root) {
-                edge.from = node_of(making, &link->token.issuer);
+                rv = key_set_add(&making->nodes, &link->token.issuer, &edge.from);
+            }
+            if (rv != 0) {
+                return rv;
             }
             buf_put(&making->edges, &edge, sizeof(edge));
         }
@@ -305,12 +283,12 @@ static int find_edges(struct txn *txn, struct plan_making *making)
     int rv = 0;
     uint32_t done = 0;
     for (uint32_t level = 0; rv == 0 && level < LIMIT_CHAIN; level++) {
-        uint32_t end = node_count(making);
+        uint32_t end = making->nodes.count;
         while (rv == 0 && done < end) {
             rv = add_edges(txn, making, done++);
         }
     }
-    return rv != 0 ? rv : buf_error(&making->nodes);
+    return rv;
 }
 
 static bool is_open(const struct plan_edge *edge, int64_t time)
@@ -366,7 +344,7 @@ static int finish_plan(struct txn *txn, struct graph *graph, struct plan_making 
     }
     plan->edges = (struct plan_edge *)(uintptr_t)edges.data;
     plan->edge_count = (uint32_t)(edges.len / sizeof(plan->edges[0]));
-    plan->node_count = node_count(making);
+    plan->node_count = making->nodes.count;
     plan->open_from = 1;
     plan->open_until = 0;
     for (uint32_t i = 0; rv == 0 && i < plan->edge_count; i++) {
@@ -384,6 +362,7 @@ static int finish_plan(struct txn *txn, struct graph *graph, struct plan_making 
 static int make_plan(struct txn *txn, struct graph *graph, const struct ucan_key *author,
                      struct bytes command, struct plan **out)
 {
+    size_t before = graph->arena.total;
     struct plan_making making = {.plan = arena_alloc(&graph->arena, sizeof(*making.plan))};
     struct bytes copy = command.data == NULL ? command : arena_copy(&graph->arena, command);
     int rv = arena_error(&graph->arena);
@@ -393,18 +372,18 @@ static int make_plan(struct txn *txn, struct graph *graph, const struct ucan_key
     making.plan->author = *author;
     making.plan->command = copy;
     did_encode(author->b, making.plan->did);
-    buf_init(&making.nodes, SIZE_MAX);
     buf_init(&making.edges, SIZE_MAX);
-    (void)node_of(&making, author);
-    rv = buf_error(&making.nodes);
+    rv = key_set_add(&making.nodes, author, NULL);
     if (rv == 0) {
         rv = find_edges(txn, &making);
     }
     if (rv == 0) {
         rv = finish_plan(txn, graph, &making);
     }
-    buf_free(&making.nodes);
+    key_set_free(&making.nodes);
     buf_free(&making.edges);
+    size_t taken = graph->arena.total - before;
+    graph->bound = graph->bound > 2 * taken ? graph->bound : 2 * taken;
     *out = making.plan;
     return rv;
 }
@@ -471,7 +450,7 @@ int graph_scratch(struct txn *txn, struct arena **out)
     struct graph *graph;
     int rv = graph_of(txn, &graph);
     if (rv == 0) {
-        if (graph->arena.total > GRAPH_BYTES) {
+        if (graph->arena.total > graph->bound) {
             graph_forget(graph);
         }
         *out = &graph->scratch;

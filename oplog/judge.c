@@ -137,7 +137,7 @@ static int add_target(struct question *q)
             rv = arena_error(q->arena);
         }
     }
-    if (rv == ERR_UNKNOWN_ID || err_is_refusal(rv)) { /* No target, or it cannot be read. */
+    if (rv == ERR_UNKNOWN_ID || err_is_of_payload(rv)) { /* No target, or it cannot be read. */
         rv = 0;
     }
     return rv;
@@ -451,7 +451,7 @@ static int reading_command(struct question *q, const char **out)
         const struct kind_rule *rule = kind_rule(target.op.kind);
         *out = rule != NULL && rule->reading != NULL ? rule->reading : *out;
     }
-    return rv == ERR_UNKNOWN_ID || err_is_refusal(rv) ? 0 : rv;
+    return rv == ERR_UNKNOWN_ID || err_is_of_payload(rv) ? 0 : rv;
 }
 
 /* The sets of sections, those with fewest first, then by number. */

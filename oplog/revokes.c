@@ -59,7 +59,7 @@ static int read_root(struct arena *arena, const struct mesh_id *mesh, struct byt
     if (cut != NULL) {
         rv = read_cut(arena, cut, out);
     }
-    return err_is_refusal(rv) ? ERR_BAD_PAYLOAD : rv;
+    return err_is_of_payload(rv) ? ERR_BAD_PAYLOAD : rv;
 }
 
 int revoke_read(struct arena *arena, const struct mesh_id *mesh, struct bytes payload, bool verify,
@@ -72,7 +72,7 @@ int revoke_read(struct arena *arena, const struct mesh_id *mesh, struct bytes pa
     *out = (struct revoke){.cut_count = 0};
     int rv = payload_fields(arena, payload, &fields);
     if (rv != 0) {
-        return err_is_refusal(rv) ? ERR_BAD_PAYLOAD : rv;
+        return err_is_of_payload(rv) ? ERR_BAD_PAYLOAD : rv;
     }
     const struct value *cut = value_get(&fields, "cut");
     const struct value *root = value_get(&fields, "revocation");
@@ -318,7 +318,7 @@ static int load_one(struct txn *txn, struct arena *arena, uint64_t n, struct rev
         rv = author_key(txn, row.author_ix, &author);
     }
     if (rv != 0) {
-        return err_is_refusal(rv) || rv == ERR_UNKNOWN_ID ? ERR_CORRUPT : rv;
+        return err_is_of_payload(rv) || rv == ERR_UNKNOWN_ID ? ERR_CORRUPT : rv;
     }
     *out = (struct revocation){.at = {.author_ix = row.author_ix, .n = n},
                                .time = (int64_t)(op_id_wall_ms(&row.op.id) / 1000),

@@ -580,7 +580,6 @@ static int txn_begin(struct store *store, unsigned flags, struct txn **out)
     }
     txn->store = store;
     txn->writes = flags != MDB_RDONLY;
-    buf_init(&txn->dirty, SIZE_MAX);
     int rv = ERR_UNKNOWN_ID;
     for (unsigned i = 0; i < SNAPSHOT_TRIES && rv == ERR_UNKNOWN_ID; i++) {
         rv = begin_mapped(store, flags, &txn->mdb);
@@ -653,7 +652,7 @@ static void txn_free(struct txn *txn)
 {
     pthread_rwlock_unlock(&txn->store->map_lock);
     graph_free(txn->graph);
-    buf_free(&txn->dirty);
+    key_set_free(&txn->dirty);
     if (txn->guard != NULL) {
         guard_give(&txn->store->file, txn->guard);
     }

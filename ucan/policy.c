@@ -200,7 +200,8 @@ static unsigned selector_reads(struct bytes selector)
     if (selector_begins_with(selector, bytes_of_text("op"))) {
         return POLICY_READS_OP;
     }
-    return selector_begins_with(selector, bytes_of_text("target")) ? POLICY_READS_TARGET : POLICY_READS_REST;
+    return selector_begins_with(selector, bytes_of_text("target")) ? POLICY_READS_TARGET
+                                                                   : POLICY_READS_REST;
 }
 
 static unsigned statement_reads(const struct value *statement)

@@ -177,8 +177,7 @@ bool selector_begins_with(struct bytes selector, struct bytes key)
 {
     struct cursor in = first_segment(selector);
     struct segment segment;
-    return next_segment(&in, &segment) && segment.kind == SEGMENT_KEY &&
-           key_is(segment.key, key);
+    return next_segment(&in, &segment) && segment.kind == SEGMENT_KEY && key_is(segment.key, key);
 }
 
 /* Selecting --------------------------------------------------------------------------- */

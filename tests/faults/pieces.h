@@ -53,6 +53,10 @@ extern const struct scenario scenarios_carry[];
 void carry_fill(struct store *store);
 void carry_prepare(const char *folder);
 
+/* Scenarios of scenarios_ucan.c, and the tokens that they need. */
+extern const struct scenario scenarios_ucan[];
+void ucan_prepare(void);
+
 /* Scenarios of scenarios_authority.c; and make STAGE_MESH and STAGE_DEVICE, two folders that are
  * there. */
 extern const struct scenario scenarios_authority[];
