@@ -72,11 +72,16 @@ int changes_end(struct changes *changes, struct txn *txn)
 {
     struct change *all = (void *)changes->seen.data;
     txn_watch_verdicts(txn, NULL, NULL);
+    int rv = buf_error(&changes->seen);
+    if (rv != 0) {
+        changes->count = 0;
+        return rv;
+    }
     if (changes->count > 1) {
         qsort(all, changes->count, sizeof(*all), compare);
     }
     changes->count = sum_up(all, changes->count);
-    return buf_error(&changes->seen);
+    return 0;
 }
 
 const struct change *changes_at(const struct changes *changes, uint64_t i)

@@ -25,7 +25,7 @@ void changes_free(struct changes *changes);
 void changes_watch(struct changes *changes, struct txn *txn);
 
 /* See no more. What is left is one change for each op that ended otherwise than it began, in the
- * order of ids. ERR_NO_MEMORY when not all were seen. */
+ * order of ids; none when it fails. ERR_NO_MEMORY: not all were seen. */
 int changes_end(struct changes *changes, struct txn *txn) ERR_MUST_CHECK;
 
 const struct change *changes_at(const struct changes *changes, uint64_t i);

@@ -104,7 +104,8 @@ static int read_lines(struct call *call, const char *path, struct arena *arena, 
     int rv = 0;
     while (rv == 0 && (event = lines_next(lines, true, &line)) != LINES_END) {
         if (event == LINES_FAILED) {
-            return call_fail(call, ERR_IO, "%s cannot be read: %s.", path, strerror(errno));
+            return call_fail(call, errno == ENOMEM ? ERR_NO_MEMORY : ERR_IO,
+                             "%s cannot be read: %s.", path, strerror(errno));
         }
         /* One that is too long has no bytes here: it is no token. */
         line = event == LINES_LINE ? line : bytes_of("!", 1);

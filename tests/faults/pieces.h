@@ -30,7 +30,8 @@ extern struct corpus {
     struct bytes first_payload;
     struct bytes payload[4];
     struct bytes long_payload;
-    int lines; /* Input for a batch. */
+    int lines;                     /* Input for a batch. */
+    struct erase_target claims[2]; /* Of the second device in STAGE_MESH. */
     struct op_id base[STAGE_COUNT][BASE_MAX];
     uint32_t base_count[STAGE_COUNT];
     char stage[STAGE_COUNT][PATH_MAX];
@@ -55,6 +56,11 @@ void carry_prepare(const char *folder);
 /* Scenarios of scenarios_ucan.c, and the tokens that they need. */
 extern const struct scenario scenarios_ucan[];
 void ucan_prepare(void);
+
+/* Scenarios of scenarios_authority.c; and make STAGE_MESH and STAGE_DEVICE, two folders that are
+ * there. */
+extern const struct scenario scenarios_authority[];
+void authority_stages(const char *mesh, const char *device);
 
 /* Note a store's ops as those of a stage. */
 void note_base(struct store *store, enum stage stage);

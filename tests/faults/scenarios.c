@@ -155,7 +155,7 @@ static void prepare_stage(const char *folder, enum stage stage)
     struct store *store;
     assert_true(snprintf(path, PATH_MAX - 16, "%s/stage-%d", folder, (int)stage) < PATH_MAX - 16);
     assert_int_equal(mkdir(path, 0700), 0);
-    if (stage == STAGE_NOTHING) {
+    if (stage == STAGE_NOTHING || stage == STAGE_MESH || stage == STAGE_DEVICE) {
         return;
     }
     assert_true(snprintf(dir, sizeof(dir), "%s/store", path) < PATH_MAX);
@@ -187,6 +187,7 @@ void stages_prepare(const char *folder)
     for (enum stage stage = STAGE_NOTHING; stage < STAGE_COUNT; stage++) {
         prepare_stage(folder, stage);
     }
+    authority_stages(corpus.stage[STAGE_MESH], corpus.stage[STAGE_DEVICE]);
     carry_prepare(folder);
 }
 
@@ -1018,9 +1019,11 @@ static int (*printer_emit)(void *ctx, const struct value *response);
 
 static bool is_of_stage(const struct op_id *id)
 {
-    for (uint32_t i = 0; i < corpus.base_count[STAGE_FULL]; i++) {
-        if (op_id_compare(&corpus.base[STAGE_FULL][i], id) == 0) {
-            return true;
+    for (enum stage stage = STAGE_NOTHING; stage < STAGE_COUNT; stage++) {
+        for (uint32_t i = 0; i < corpus.base_count[stage]; i++) {
+            if (op_id_compare(&corpus.base[stage][i], id) == 0) {
+                return true;
+            }
         }
     }
     return false;
@@ -1039,7 +1042,8 @@ static int emit(void *ctx, const struct value *response)
         current->counted += (uint64_t)appended;
     }
     if (rv == 0 &&
-        (value_get_text(response, "id", &text) || value_get_text(response, "first_op", &text)) &&
+        (value_get_text(response, "id", &text) || value_get_text(response, "first_op", &text) ||
+         value_get_text(response, "op", &text)) &&
         value_get_bool(response, "ok", &ok) && ok && op_id_parse(text, &low, &high) == 0 &&
         !is_of_stage(&low)) {
         run_ack(current, &low);
@@ -1215,7 +1219,8 @@ static const struct scenario scenarios[] = {
 
 const struct scenario *scenario_at(size_t index)
 {
-    static const struct scenario *const tables[] = {scenarios, scenarios_carry, scenarios_ucan};
+    static const struct scenario *const tables[] = {scenarios, scenarios_carry, scenarios_ucan,
+                                                    scenarios_authority};
     for (size_t i = 0; i < COUNT_OF(tables); i++) {
         for (const struct scenario *at = tables[i]; at->name != NULL; at++) {
             if (index == 0) {

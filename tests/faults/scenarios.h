@@ -28,7 +28,16 @@ struct run {
 #define RUN_KEY "stick"
 
 /* What a folder holds before a scenario begins. */
-enum stage { STAGE_NOTHING, STAGE_EMPTY, STAGE_FULL, STAGE_ERASED, STAGE_ROOTED, STAGE_COUNT };
+enum stage {
+    STAGE_NOTHING,
+    STAGE_EMPTY,
+    STAGE_FULL,
+    STAGE_ERASED,
+    STAGE_ROOTED,
+    STAGE_MESH,   /* A first device, with the ops of a second one. */
+    STAGE_DEVICE, /* The second one, before it was admitted. */
+    STAGE_COUNT
+};
 
 struct scenario {
     const char *name; /* NULL ends the list. */
