@@ -34,7 +34,7 @@
 /* Values (base/value.h). */
 #define LIMIT_DEPTH 8u                 /* P  nested arrays and maps */
 #define LIMIT_ITEMS 1024u              /* P  values in one encoded tree, itself and map keys included */
-#define LIMIT_TREE_DEPTH (LIMIT_DEPTH * 2u) /* nesting of a response, which may hold payloads */
+#define LIMIT_TREE_DEPTH (LIMIT_DEPTH + LIMIT_TOKEN_DEPTH) /* nesting of a response, which may hold both */
 
 /* Tokens (spec/authority.md). */
 #define LIMIT_TOKEN KIB(4)             /* P  bytes of a UCAN token */

@@ -87,8 +87,9 @@ int value_to_msgpack(const struct value *value, struct buf *out) ERR_MUST_CHECK;
 int value_from_msgpack(struct arena *arena, struct bytes in, struct value *out) ERR_MUST_CHECK;
 
 /* Append the DAG-CBOR form: shortest heads, keys in its order (the shorter first, then by bytes)
- * whatever order the maps have, floats as 64 bits, links as tag 42. Errors as of value_to_msgpack,
- * but ERR_TOO_LARGE over LIMIT_TOKEN_DEPTH or LIMIT_ITEMS. */
+ * whatever order the maps have, floats as 64 bits, links as tag 42. Invalid UTF-8, NaN or infinity,
+ * a key twice or "/", a link that is no CID of version 1: ERR_MALFORMED; over LIMIT_TOKEN_DEPTH or
+ * LIMIT_ITEMS: ERR_TOO_LARGE. On error out keeps what it had before. */
 int value_to_cbor(const struct value *value, struct buf *out) ERR_MUST_CHECK;
 
 /* Read exactly one DAG-CBOR value in its one form; bounded before anything is allocated. Texts and
@@ -96,8 +97,8 @@ int value_to_cbor(const struct value *value, struct buf *out) ERR_MUST_CHECK;
  *
  *   ERR_TRUNCATED, ERR_TRAILING, ERR_TOO_LARGE (depth, items)
  *   ERR_NOT_CANONICAL   a longer head, an indefinite length, keys out of order, a short float
- *   ERR_MALFORMED       any other tag, simple value or key, a key twice, bad UTF-8, NaN, an
- *                       integer over 64 bits, a link that is no CID
+ *   ERR_MALFORMED       any other tag, simple value or key, a key twice or "/", bad UTF-8, NaN or
+ *                       infinity, an integer over 64 bits, a link that is no CID of version 1
  *   ERR_NO_MEMORY */
 int value_from_cbor(struct arena *arena, struct bytes in, struct value *out) ERR_MUST_CHECK;
 
@@ -116,5 +117,10 @@ struct json_why {
 };
 int value_from_json(struct arena *arena, struct bytes text, struct value *out,
                     struct json_why *why) ERR_MUST_CHECK;
+
+/* The same for what goes into a token rather than into a payload: depth, at most LIMIT_TREE_DEPTH,
+ * takes the place of LIMIT_DEPTH. */
+int value_from_json_within(struct arena *arena, struct bytes text, uint32_t depth,
+                           struct value *out, struct json_why *why) ERR_MUST_CHECK;
 
 #endif

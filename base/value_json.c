@@ -1,3 +1,4 @@
+#include <assert.h>
 #include <jansson.h>
 #include <math.h>
 #include <pthread.h>
@@ -203,8 +204,9 @@ struct step {
 struct reader {
     struct arena *arena;
     struct json_why *why;
+    uint32_t max_depth;
     uint32_t depth; /* Open containers, and as many steps. */
-    struct step path[LIMIT_DEPTH];
+    struct step path[LIMIT_TREE_DEPTH];
 };
 
 /* What does not fit is left out: it is only a hint. */
@@ -350,7 +352,7 @@ static int read_container(struct reader *reader, json_t *json, struct value *out
     if (json_object_get(json, "/") != NULL) {
         return read_special(reader, json, out);
     }
-    if (reader->depth == LIMIT_DEPTH) {
+    if (reader->depth == reader->max_depth) {
         return refuse(reader, ERR_TOO_LARGE, "nested too deeply");
     }
     return json_is_object(json) ? read_map(reader, json, out) : read_array(reader, json, out);
@@ -456,13 +458,20 @@ static int parse(struct bytes text, json_t **out, json_error_t *error)
 
 int value_from_json(struct arena *arena, struct bytes text, struct value *out, struct json_why *why)
 {
-    struct reader reader = {.arena = arena, .why = why};
+    return value_from_json_within(arena, text, LIMIT_DEPTH, out, why);
+}
+
+int value_from_json_within(struct arena *arena, struct bytes text, uint32_t depth,
+                           struct value *out, struct json_why *why)
+{
+    struct reader reader = {.arena = arena, .why = why, .max_depth = depth};
+    assert(depth <= LIMIT_TREE_DEPTH);
     *out = value_null();
     why->text[0] = 0;
     if (text.len > LIMIT_JSON_LINE) {
         return refuse(&reader, ERR_TOO_LARGE, "too many bytes");
     }
-    if (text_depth(text) > LIMIT_DEPTH + WRAPPERS) {
+    if (text_depth(text) > depth + WRAPPERS) {
         return refuse(&reader, ERR_TOO_LARGE, "nested too deeply");
     }
     if (text.len == 0) {

@@ -3,7 +3,7 @@
 #include "base/limits.h"
 #include "oplog/kinds.h"
 #include "oplog/keys.h"
-#include "ucan/delegation.h"
+#include "ucan/token.h"
 
 static const char *const words[] = {
     "meeting", "moved",  "to",       "Thursday", "the",    "harbour", "office",  "because",
@@ -160,11 +160,17 @@ void draft_make(struct rng *rng, const struct recent *recent, struct arena *aren
 int draft_first(const struct key *root, const struct key *node, struct arena *arena,
                 struct draft *out)
 {
+    static const uint8_t nonce[UCAN_NONCE] = {0};
     struct buf token;
-    struct ucan_delegation everything = {
-        .audience = node->public, .subject = root->public, .command = "/"};
-    buf_init(&token, LIMIT_PAYLOAD);
-    int rv = ucan_delegate(root->secret, &everything, &token);
+    struct ucan_token everything = {.type = UCAN_DELEGATION,
+                                    .has_audience = true,
+                                    .has_subject = true,
+                                    .command = bytes_of_text("/"),
+                                    .nonce = bytes_of(nonce, sizeof(nonce))};
+    memcpy(everything.audience.b, node->public, sizeof(everything.audience.b));
+    memcpy(everything.subject.b, root->public, sizeof(everything.subject.b));
+    buf_init(&token, LIMIT_TOKEN);
+    int rv = ucan_mint(root->secret, &everything, &token, NULL);
     *out = (struct draft){.kind = KIND_DelegateUcan, .fields = value_map()};
     value_put(arena, &out->fields, "key",
               value_bytes(arena_copy(arena, bytes_of(node->public, sizeof(node->public)))));

@@ -13,7 +13,7 @@
 #include "oplog/append.h"
 #include "oplog/kinds.h"
 #include "oplog/payload.h"
-#include "ucan/delegation.h"
+#include "ucan/token.h"
 
 /* What a new store is made of. */
 struct founding {
@@ -120,17 +120,29 @@ static int read_passphrase(struct founding *founding)
 
 /* The content --------------------------------------------------------------------------- */
 
-/* The payload of the first op: this node's key and the root's delegation of everything. */
+/* The root's delegation of everything to this node. */
+static int delegate_all(const struct founding *founding, struct buf *out)
+{
+    uint8_t nonce[UCAN_NONCE];
+    randombytes_buf(nonce, sizeof(nonce));
+    struct ucan_token all = {.type = UCAN_DELEGATION,
+                             .has_audience = true,
+                             .has_subject = true,
+                             .command = bytes_of_text("/"),
+                             .nonce = bytes_of(nonce, sizeof(nonce))};
+    memcpy(all.audience.b, founding->node->public, sizeof(all.audience.b));
+    memcpy(all.subject.b, founding->root->public, sizeof(all.subject.b));
+    return ucan_mint(founding->root->secret, &all, out, NULL);
+}
+
+/* The payload of the first op: this node's key and its token. */
 static int first_payload(const struct founding *founding, struct arena *arena, struct buf *out)
 {
-    struct ucan_delegation delegation = {
-        .audience = founding->node->public, .subject = founding->root->public, .command = "/"};
     struct salt_source salts = {.left = 0};
     struct value fields = value_map();
     struct buf token;
-    randombytes_buf(delegation.nonce, sizeof(delegation.nonce));
-    buf_init(&token, KIB(4));
-    int rv = ucan_delegate(founding->root->secret, &delegation, &token);
+    buf_init(&token, LIMIT_TOKEN);
+    int rv = delegate_all(founding, &token);
     value_put(arena, &fields, "key",
               value_bytes(bytes_of(founding->node->public, sizeof(founding->node->public))));
     value_put(arena, &fields, "token", value_bytes(buf_bytes(&token)));
