@@ -408,7 +408,9 @@ static void draft_links(const struct world *world, const struct world_op *op, st
 
 static void draft_payload(const struct world *world, const struct world_op *op, struct draft *draft)
 {
-    draft->payload = op->best == BEST_BROKEN ? payload_broken(op->salt) : payload_for(world, op);
+    draft->payload = op->payload.data != NULL  ? op->payload
+                     : op->best == BEST_BROKEN ? payload_broken(op->salt)
+                                               : payload_for(world, op);
     switch (op->best) {
     case BEST_ABSENT:
         draft->carry = CARRY_NOTHING;
@@ -444,6 +446,7 @@ uint32_t op_add(struct world *world, const struct world_op *op)
     draft_links(world, added, &draft);
     draft_payload(world, added, &draft);
     added->made = make(&world->key[added->by], &draft);
+    added->whole = with_payload(added->made, draft.payload);
     added->without = with_payload(added->made, (struct bytes){0});
     return world->ops++;
 }
@@ -462,6 +465,12 @@ uint32_t twin_add(struct world *world, uint32_t of, const struct world_op *other
     twin.after_count = first->after_count;
     memcpy(twin.after, first->after, sizeof(twin.after));
     return op_add(world, &twin);
+}
+
+void op_is_whole(struct world *world, uint32_t op)
+{
+    world->op[op].best = BEST_FULL;
+    world->op[op].made = world->op[op].whole;
 }
 
 /* Stores ------------------------------------------------------------------------------ */

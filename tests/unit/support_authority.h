@@ -131,8 +131,10 @@ struct world_op {
     uint32_t lane; /* 0: no such field. */
     uint32_t geo;
 
+    struct bytes payload;       /* Instead of all this; then it is BEST_BROKEN. */
     uint32_t salt;              /* Its number. */
     const struct made *made;    /* As op_add makes it, with the best payload there is. */
+    const struct made *whole;   /* With all of it. */
     const struct made *without; /* With none. */
 };
 
@@ -158,6 +160,9 @@ uint32_t op_add(struct world *world, const struct world_op *op);
 /* Another op in the place of one: NULL for the same op with another signature (of is signed as
  * usual), else one that says something else. */
 uint32_t twin_add(struct world *world, uint32_t of, const struct world_op *other);
+
+/* Somebody has all of its payload now. */
+void op_is_whole(struct world *world, uint32_t op);
 
 /* Stores ------------------------------------------------------------------------------ */
 

@@ -36,9 +36,14 @@ static bool token_is_good(const struct world_token *token)
                                      (token->subject == SUBJECT_NULL && token->from != ROOT));
 }
 
-/* "Otherwise the op is rejected, schema, and none of its tokens counts." */
+/* "Otherwise the op is rejected, schema, and none of its tokens counts." The key of a first op is
+ * its author, which must be the audience. */
 static bool delegation_is_good(const struct world *world, const struct world_op *op)
 {
+    uint32_t token = op->token_count == 0 ? NONE : op->tokens[op->token_count - 1];
+    if (token == NONE || (op->after_count == 0 && world->token[token].to != op->by)) {
+        return false;
+    }
     for (uint32_t i = 0; i < op->token_count; i++) {
         if (!token_is_good(&world->token[op->tokens[i]])) {
             return false;
