@@ -51,6 +51,15 @@ static inline void be_put(uint8_t *to, size_t width, uint64_t value)
     }
 }
 
+/* The bytes that come next in their order, of the same length; false behind the last. */
+static inline bool be_increment(uint8_t *bytes, size_t len)
+{
+    while (len > 0 && ++bytes[len - 1] == 0) {
+        len--;
+    }
+    return len > 0;
+}
+
 /* Read forward, never past the end. Never NULL, so that taking nothing of nothing is fine. */
 struct cursor {
     const uint8_t *at;

@@ -57,6 +57,11 @@ static const struct flag compact_flags[] = {
     {.name = NULL},
 };
 
+static const struct flag fsm_flags[] = {
+    {"format", FLAG_TEXT, "format", "FORMAT", "table (with a small tree), dot or mermaid"},
+    {.name = NULL},
+};
+
 static const struct flag bench_flags[] = {
     {"ops", FLAG_COUNT, "ops", "N", "size of the test log (200000)"},
     {"only", FLAG_TEXT, "only", "NAME,…", "only these figures"},
@@ -237,6 +242,20 @@ const struct command commands[] = {
      .needs_store = true,
      .run = run_compact,
      .print = print_compact},
+    {.name = "fsm",
+     .summary = "Show a state machine: what states there are, and what moves between them.",
+     .usage = "fsm [NAME] [--format table|dot|mermaid]",
+     .params = {"name"},
+     .flags = fsm_flags,
+     .notes = "Without NAME it lists the machines. What it shows is the table that the program "
+              "itself\n"
+              "moves by. The moves for one state and event are tried in that order, and the first "
+              "whose\n"
+              "guards hold is taken.",
+     .examples = "meshlog fsm node\n"
+                 "meshlog fsm node --format dot | dot -Tsvg > node.svg",
+     .run = run_fsm,
+     .print = print_fsm},
     {.name = "bench",
      .summary = "Measure this machine: how fast the log is, and how fast it could be.",
      .usage = "bench [--ops N] [--only NAME,…]",

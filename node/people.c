@@ -6,7 +6,8 @@
 #include "base/text.h"
 #include "node/wall.h"
 
-#define KIND_WIDTH 14u /* Of most names. */
+#define KIND_WIDTH 14u    /* Of most names. */
+#define MACHINE_WIDTH 13u /* Of the names of state machines. */
 #define EXCERPT_MAX 200u
 #define LINE_MAX_BYTES 4096u
 
@@ -111,6 +112,19 @@ static struct bytes short_author(const struct value *op)
     struct bytes did = text_of(op, "author");
     const size_t skip = sizeof("did:key:z6Mk") - 1;
     return did.len > skip + 6 ? bytes_of(did.data + skip, 6) : did;
+}
+
+/* Texts of our own, line by line. */
+static void say_lines(struct printer *printer, struct bytes text)
+{
+    while (text.len > 0) {
+        const uint8_t *end = memchr(text.data, '\n', text.len);
+        size_t len = end != NULL ? (size_t)(end - text.data) : text.len;
+        say_text(printer, bytes_of(text.data, len), SIZE_MAX);
+        say(printer, "\n");
+        len += end != NULL ? 1 : 0;
+        text = bytes_of(text.data + len, text.len - len);
+    }
 }
 
 /* Commands ------------------------------------------------------------------------------ */
@@ -480,6 +494,104 @@ void print_compact(struct printer *printer, const struct value *response)
     }
 }
 
+/* State machines ------------------------------------------------------------------------ */
+
+/* The longest of these texts in the items of a list. */
+static size_t widest(const struct value *list, const char *key)
+{
+    size_t width = 0;
+    for (uint32_t i = 0; i < list->count; i++) {
+        size_t len = text_of(&list->items[i], key).len;
+        width = len > width ? len : width;
+    }
+    return width;
+}
+
+/* A text and what is left of its column. */
+static void say_cell(struct printer *printer, struct bytes text, size_t width)
+{
+    say(printer, "%-*.*s  ", (int)width, (int)text.len, (const char *)text.data);
+}
+
+static void say_heading(struct printer *printer, const char *heading)
+{
+    say_tint(printer, TINT_BOLD);
+    say(printer, "\n%s\n", heading);
+    say_tint(printer, TINT_PLAIN);
+}
+
+/* Names and what they mean. States also tell whether things begin or end in them. */
+static void say_words(struct printer *printer, const struct value *response, const char *key,
+                      const char *heading)
+{
+    const struct value *words = value_get(response, key);
+    if (count_of(response, key) == 0) {
+        return;
+    }
+    say_heading(printer, heading);
+    for (uint32_t i = 0; i < words->count; i++) {
+        const struct value *word = &words->items[i];
+        say(printer, "  ");
+        say_cell(printer, text_of(word, "name"), widest(words, "name"));
+        say_field(printer, word, "about");
+        say(printer, "%s%s\n", bool_of(word, "initial") ? " (initial)" : "",
+            bool_of(word, "terminal") ? " (terminal)" : "");
+    }
+}
+
+static void say_moves(struct printer *printer, const struct value *moves)
+{
+    const size_t least = sizeof("(new)") - 1;
+    size_t from_width = widest(moves, "from");
+    from_width = from_width > least ? from_width : least;
+    say_heading(printer, "Moves");
+    for (uint32_t i = 0; i < moves->count; i++) {
+        const struct value *move = &moves->items[i];
+        struct bytes from = text_of(move, "from");
+        struct bytes guard = text_of(move, "guard");
+        say(printer, "  ");
+        say_cell(printer, from.len > 0 ? from : bytes_of_text("(new)"), from_width);
+        say_cell(printer, text_of(move, "event"), widest(moves, "event"));
+        say(printer, "→ ");
+        say_field(printer, move, "to");
+        if (guard.len > 0) {
+            say(printer, "%*s  if ", (int)(widest(moves, "to") - text_of(move, "to").len), "");
+            say_text(printer, guard, LINE_MAX_BYTES);
+        }
+        say(printer, "\n");
+    }
+}
+
+static void say_machine(struct printer *printer, const struct value *machine)
+{
+    say_tint(printer, TINT_BOLD);
+    say_field(printer, machine, "name");
+    say_tint(printer, TINT_PLAIN);
+    say(printer, ": ");
+    say_field(printer, machine, "about");
+    say(printer, "\n");
+    say_words(printer, machine, "states", "States");
+    say_words(printer, machine, "events", "Events");
+    say_words(printer, machine, "guards", "Guards");
+    say_moves(printer, value_get(machine, "moves"));
+    say(printer, "\n");
+}
+
+void print_fsm(struct printer *printer, const struct value *response)
+{
+    bool table = bytes_equal(text_of(response, "format"), bytes_of_text("table"));
+    if (value_get(response, "moves") == NULL) { /* One of the list. */
+        say_cell(printer, text_of(response, "name"), MACHINE_WIDTH);
+        say_field(printer, response, "about");
+        say(printer, "\n");
+        return;
+    }
+    if (table) {
+        say_machine(printer, response);
+    }
+    say_lines(printer, text_of(response, "diagram"));
+}
+
 /* Benchmarks ---------------------------------------------------------------------------- */
 
 static double number_of(const struct value *map, const char *key)
@@ -554,18 +666,9 @@ void print_json(struct printer *printer, const struct value *response)
     say(printer, "\n");
 }
 
-/* Texts of our own, line by line. */
 void print_text(struct printer *printer, const struct value *response)
 {
-    struct bytes text = text_of(response, "text");
-    while (text.len > 0) {
-        const uint8_t *end = memchr(text.data, '\n', text.len);
-        size_t len = end != NULL ? (size_t)(end - text.data) : text.len;
-        say_text(printer, bytes_of(text.data, len), SIZE_MAX);
-        say(printer, "\n");
-        len += end != NULL ? 1 : 0;
-        text = bytes_of(text.data + len, text.len - len);
-    }
+    say_lines(printer, text_of(response, "text"));
 }
 
 void print_version(struct printer *printer, const struct value *response)

@@ -5,6 +5,7 @@
 
 #include "base/value.h"
 #include "oplog/clock.h"
+#include "oplog/control.h"
 #include "oplog/db.h"
 #include "oplog/kinds.h"
 #include "oplog/payload.h"
@@ -301,6 +302,9 @@ int chain_extend(struct txn *txn, struct author *author, const struct segment_op
         author->ops += count;
         rv = author_put(txn, author);
     }
+    if (rv == 0) {
+        rv = control_settle(txn);
+    }
     const struct store_hooks *hooks = txn->store->hooks;
     if (rv == 0 && hooks != NULL && hooks->fold != NULL) {
         rv = hooks->fold(hooks->ctx, txn, run.n, count);
@@ -336,7 +340,7 @@ static int complete_payload(struct txn *txn, const struct segment_op *offered, s
     if (rv == 0 && !bytes_equal(raw, row->op.raw)) {
         rv = log_replace(txn, row, raw, state);
         if (rv == 0) {
-            rv = standing_review(txn, row->n);
+            rv = standing_completed(txn, row->n);
         }
     }
     buf_free(&merged);
@@ -366,7 +370,7 @@ static int repair(struct txn *txn, const struct segment *segment, uint32_t ix,
         .signature_checked = op_verify(&offered->op, &segment->author, store_mesh(txn->store)) == 0,
         .op = offered->op};
     int rv = log_replace(txn, &row, offered->op.raw, offered->payload_state);
-    return rv != 0 ? rv : standing_review(txn, n);
+    return rv != 0 ? rv : standing_completed(txn, n);
 }
 
 /* Bring the ops that are here up to what is offered of them. */

@@ -8,6 +8,7 @@
 
 #include "oplog/dbs.h"
 #include "oplog/guard.h"
+#include "oplog/authority.h"
 #include "oplog/store.h"
 
 /* The files of a store, beside its keys. */
@@ -40,10 +41,17 @@ struct store {
     atomic_bool failed; /* A commit failed, or the map is gone: nothing more until reopened. */
     struct mesh_id mesh;
     const struct store_hooks *hooks;
+    bool judged;         /* By authority (authority.h). */
+    struct graph *graph; /* What the write transactions have read of it. */
 };
 
 struct txn {
     struct store *store;
+    bool writes;
+    struct graph *graph; /* What a read transaction has read of authority. */
+    struct buf dirty;    /* Keys (32 bytes each) below which everything is to be judged again. */
+    verdict_changed *changed_verdict;
+    void *changed_ctx;
     MDB_txn *mdb;
     struct guard *guard; /* NULL where pages are not checked. */
     bool changed;
@@ -58,6 +66,17 @@ int db_error(int code) ERR_MUST_CHECK;
 
 /* The same for a change: a full map is remembered and grown before the next write. */
 int txn_error(struct txn *txn, int code) ERR_MUST_CHECK;
+
+/* Where the transaction keeps what it has read of authority. */
+static inline struct graph **txn_graph(struct txn *txn)
+{
+    return txn->writes ? &txn->store->graph : &txn->graph;
+}
+
+static inline bool txn_writes(const struct txn *txn)
+{
+    return txn->writes;
+}
 
 /* The transaction's own cursor on a database; one of the caller's own, to be closed by it. */
 int db_cursor(struct txn *txn, enum db db, struct db_cursor **out) ERR_MUST_CHECK;

@@ -17,7 +17,15 @@
     X(waiting)                                                                                     \
     X(abandons)                                                                                    \
     X(erasures)                                                                                    \
-    X(parked)
+    X(parked)                                                                                      \
+    X(tokens)                                                                                      \
+    X(token_audiences)                                                                             \
+    X(token_issuers)                                                                               \
+    X(reach)                                                                                       \
+    X(revokes)                                                                                     \
+    X(cuts)                                                                                        \
+    X(confirms)                                                                                    \
+    X(targeting)
 
 enum db {
 #define DB_ENUM(name) DB_##name,

@@ -51,7 +51,8 @@ static int seek(struct db_cursor *cursor, struct bytes from, struct bytes *key, 
     return rv;
 }
 
-int erasures_have(struct txn *txn, const struct op_id *id, const struct op_hash *hash, bool *out)
+int erasures_have(struct txn *txn, const struct op_id *id, const struct op_hash *hash, bool *out,
+                  uint64_t *by)
 {
     struct db_cursor *cursor;
     uint8_t from[TARGET_KEY];
@@ -69,6 +70,9 @@ int erasures_have(struct txn *txn, const struct op_id *id, const struct op_hash 
         rv = seek(cursor, bytes_of(from, sizeof(from)), &key, &since_ms);
     }
     *out = rv == 0 && memcmp(key.data, from, sizeof(from)) == 0;
+    if (*out && by != NULL) {
+        *by = be_get(key.data + TARGET_KEY, 8);
+    }
     return rv == ERR_UNKNOWN_ID ? 0 : rv;
 }
 

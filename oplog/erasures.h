@@ -11,9 +11,9 @@
 int erasures_set(struct txn *txn, const struct erase_target *target, uint64_t n, bool counts,
                  bool *changed) ERR_MUST_CHECK;
 
-/* Does an Erase that counts name the op? */
-int erasures_have(struct txn *txn, const struct op_id *id, const struct op_hash *hash,
-                  bool *out) ERR_MUST_CHECK;
+/* Does an Erase that counts name the op? by, if not NULL, is the first that arrived. */
+int erasures_have(struct txn *txn, const struct op_id *id, const struct op_hash *hash, bool *out,
+                  uint64_t *by) ERR_MUST_CHECK;
 
 /* The first erased op after *target, which is moved on, and when the first of its Erases began to
  * count here (UINT64_MAX: nobody told the time). Zero it to begin. ERR_UNKNOWN_ID at the end. */

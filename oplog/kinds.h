@@ -57,6 +57,26 @@ bool kind_parse(struct bytes name, uint32_t *kind);
 /* The name nearest to a mistyped one, or NULL if none is near. */
 const char *kind_suggest(const char *name);
 
+/* Whom a kind may come from, and where its facts are (spec/authority.md, spec/nodes.md). */
+enum kind_need {
+    NEED_NOTHING, /* Judged by what it carries. */
+    NEED_MEMBER,  /* Any chain of tokens that carries it. */
+    NEED_GRANT,
+    NEED_USER,
+    NEED_OWNER,
+};
+
+struct kind_rule {
+    uint32_t kind;
+    enum kind_need need;
+    const char *command; /* What must be granted; NULL for kinds without. */
+    const char *target;  /* The payload's field with the id of what it is about; NULL for none. */
+    const char *reading; /* What a peer needs to read it; NULL: any chain of tokens. */
+};
+
+/* NULL for a kind this program does not know. */
+const struct kind_rule *kind_rule(uint32_t kind);
+
 /* Control ops are always signed on their own and never abandoned. Only kinds this
  * program knows can be. */
 bool kind_is_control(uint32_t kind);

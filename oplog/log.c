@@ -168,6 +168,17 @@ int log_replace(struct txn *txn, const struct row *row, struct bytes raw, enum p
 
 /* The order --------------------------------------------------------------------------- */
 
+/* It is here: the chain was checked. */
+int log_prev(struct txn *txn, const struct row *row, uint32_t i, uint64_t *n)
+{
+    const struct op_hash *hash = op_prev(&row->op, i);
+    int rv = run_find(txn, row->author_ix, row->op.seq - 1, hash, n);
+    if (rv == ERR_UNKNOWN_ID && row->op.prev_count > 1) {
+        rv = run_search(txn, row->author_ix, row->op.seq - 1, hash, n);
+    }
+    return rv == ERR_UNKNOWN_ID ? ERR_CORRUPT : rv;
+}
+
 static int place_read(struct bytes value, struct place *out)
 {
     if (value.len != 10) {
@@ -234,6 +245,35 @@ int order_resolve(struct txn *txn, const struct op_id *low, const struct op_id *
         return rv;
     }
     return *count > 0 ? 0 : ERR_UNKNOWN_ID;
+}
+
+int order_next_of(struct txn *txn, const struct op_id *id, bool first, uint8_t part[16],
+                  struct place *out)
+{
+    uint8_t from[sizeof(struct order_key)];
+    struct db_cursor *cursor;
+    struct bytes key;
+    struct bytes value;
+    memcpy(from, id->b, sizeof(id->b));
+    memcpy(from + sizeof(id->b), part, 16);
+    if (!first && !be_increment(from, sizeof(from))) {
+        return ERR_UNKNOWN_ID;
+    }
+    int rv = db_cursor(txn, DB_order, &cursor);
+    if (rv == 0) {
+        rv = db_seek(cursor, bytes_of(from, sizeof(from)), &key, &value);
+    }
+    if (rv == 0 && key.len != sizeof(struct order_key)) {
+        rv = ERR_CORRUPT;
+    }
+    if (rv == 0 && memcmp(key.data, id->b, sizeof(id->b)) != 0) {
+        rv = ERR_UNKNOWN_ID;
+    }
+    if (rv != 0) {
+        return rv;
+    }
+    memcpy(part, key.data + sizeof(id->b), 16);
+    return place_read(value, out);
 }
 
 int order_has(struct txn *txn, const struct op_id *id, bool *out)

@@ -52,6 +52,9 @@ int log_append(struct txn *txn, struct row *row) ERR_MUST_CHECK;
 int log_replace(struct txn *txn, const struct row *row, struct bytes raw,
                 enum payload_state state) ERR_MUST_CHECK;
 
+/* The arrival number of the i-th op that a row of the log follows. */
+int log_prev(struct txn *txn, const struct row *row, uint32_t i, uint64_t *n) ERR_MUST_CHECK;
+
 /* The order. */
 int order_get(struct txn *txn, const struct op_id *id, const struct op_hash *hash,
               struct place *out) ERR_MUST_CHECK;
@@ -60,6 +63,11 @@ int order_put(struct txn *txn, const struct op_id *id, const struct op_hash *has
 
 /* Is any op with this id here? */
 int order_has(struct txn *txn, const struct op_id *id, bool *out) ERR_MUST_CHECK;
+
+/* The ops with an id one by one: the one after that with this first half of a hash, which is moved
+ * on. ERR_UNKNOWN_ID at the end. */
+int order_next_of(struct txn *txn, const struct op_id *id, bool first, uint8_t part[16],
+                  struct place *out) ERR_MUST_CHECK;
 
 /* The greatest id that is not ahead of now (clock_is_ahead). */
 int order_latest(struct txn *txn, uint64_t now_ms, struct op_id *out) ERR_MUST_CHECK;

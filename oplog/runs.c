@@ -172,3 +172,27 @@ int run_search(struct txn *txn, uint32_t author_ix, uint64_t max_seq, const stru
     }
     return rv;
 }
+
+int run_walk_next(struct txn *txn, struct run_walk *walk, struct log_run *out)
+{
+    struct db_cursor *cursor;
+    struct bytes key;
+    struct bytes value;
+    if (!walk->begun) {
+        be_put(walk->from, 4, walk->author_ix);
+        walk->begun = true;
+    }
+    int rv = db_cursor(txn, DB_chains, &cursor);
+    if (rv == 0) {
+        rv = db_seek(cursor, bytes_of(walk->from, sizeof(walk->from)), &key, &value);
+    }
+    if (rv == 0) {
+        rv = run_read(key, value, out);
+    }
+    if (rv != 0) {
+        return rv;
+    }
+    memcpy(walk->from, key.data, sizeof(walk->from)); /* run_read has checked its length. */
+    (void)be_increment(walk->from, sizeof(walk->from));
+    return out->author_ix == walk->author_ix ? 0 : ERR_UNKNOWN_ID;
+}

@@ -27,6 +27,15 @@ int run_read(struct bytes key, struct bytes value, struct log_run *out) ERR_MUST
 int run_of(struct txn *txn, uint32_t author_ix, uint64_t seq, uint64_t n,
            struct log_run *out) ERR_MUST_CHECK;
 
+/* An author's runs one by one; the store may change in between. Set author_ix, zero the rest.
+ * ERR_UNKNOWN_ID at the end. */
+struct run_walk {
+    uint32_t author_ix;
+    uint8_t from[28]; /* The next key. */
+    bool begun;
+};
+int run_walk_next(struct txn *txn, struct run_walk *walk, struct log_run *out) ERR_MUST_CHECK;
+
 /* The arrival number of an op, by author, seq and hash. */
 int run_find(struct txn *txn, uint32_t author_ix, uint64_t seq, const struct op_hash *hash,
              uint64_t *n) ERR_MUST_CHECK;

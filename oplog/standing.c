@@ -2,18 +2,47 @@
 
 #include <stdlib.h>
 
-#include "base/limits.h"
-#include "oplog/clock.h"
+#include "oplog/adoption.h"
+#include "oplog/control.h"
 #include "oplog/db.h"
 #include "oplog/erasures.h"
+#include "oplog/judge.h"
 #include "oplog/kinds.h"
 #include "oplog/payload.h"
+#include "oplog/trail.h"
 
 /* Layouts (spec/store.md):
  *   waiting   dep id 16 ‖ n 8                  (nothing)
  *   abandons  author ix 4 ‖ id 16 ‖ hash 32    seq 8 */
 #define WAITING_KEY 24u
 #define ABANDON_KEY 52u
+
+/* The op that is being judged: what is needed of it when its row may have moved. */
+struct subject {
+    uint64_t n;
+    uint32_t author_ix;
+    uint32_t kind;
+    struct op_id id;
+    struct op_hash hash;
+    uint64_t seq;
+    bool version_known;
+    bool kind_known;
+    bool core_here;
+    bool broken;
+    bool twin;
+    bool erases;   /* An Erase: */
+    struct erase erase;
+    bool confirms; /* A Confirm that names an op by hash: */
+    struct confirm confirm;
+};
+
+/* What the steps of the control layer say of it. */
+struct standing {
+    bool erased;
+    bool abandoned; /* Marked so; control ops are not voided by it. */
+    bool adopted;
+    struct verdict grant; /* Applied if it is granted. */
+};
 
 /* Abandonment ------------------------------------------------------------------------- */
 
@@ -23,61 +52,13 @@ struct abandon {
     uint64_t seq;
 };
 
-/* Ops still to be looked at on the way back, in ascending seq, none twice. Wide only where
- * the author's chain is. */
-struct trail {
-    struct {
-        uint64_t seq;
-        uint64_t n;
-    } * steps;
-    size_t count;
-    size_t cap;
-};
-
-static int trail_add(struct trail *trail, uint64_t seq, uint64_t n)
-{
-    size_t at = trail->count;
-    while (at > 0 && trail->steps[at - 1].seq >= seq) {
-        if (trail->steps[at - 1].n == n) {
-            return 0;
-        }
-        at--;
-    }
-    if (trail->count == trail->cap) {
-        size_t cap = trail->cap == 0 ? 16 : trail->cap * 2;
-        void *grown = realloc(trail->steps, cap * sizeof(trail->steps[0]));
-        if (grown == NULL) {
-            return ERR_NO_MEMORY;
-        }
-        trail->steps = grown;
-        trail->cap = cap;
-    }
-    memmove(&trail->steps[at + 1], &trail->steps[at],
-            (trail->count - at) * sizeof(trail->steps[0]));
-    trail->steps[at].seq = seq;
-    trail->steps[at].n = n;
-    trail->count++;
-    return 0;
-}
-
-/* Find an op that row follows. It is here: the chain was checked. */
-static int find_prev(struct txn *txn, const struct row *row, uint32_t i, uint64_t *n)
-{
-    const struct op_hash *hash = op_prev(&row->op, i);
-    int rv = run_find(txn, row->author_ix, row->op.seq - 1, hash, n);
-    if (rv == ERR_UNKNOWN_ID && row->op.prev_count > 1) {
-        rv = run_search(txn, row->author_ix, row->op.seq - 1, hash, n);
-    }
-    return rv == ERR_UNKNOWN_ID ? ERR_CORRUPT : rv;
-}
-
 static int trail_add_prevs(struct txn *txn, struct trail *trail, const struct row *row,
                            const struct abandon *abandon)
 {
     for (uint32_t i = 0; i < row->op.prev_count; i++) {
         uint64_t n;
         struct row prev;
-        int rv = find_prev(txn, row, i, &n);
+        int rv = log_prev(txn, row, i, &n);
         if (rv == 0) {
             rv = log_row(txn, n, &prev);
         }
@@ -123,7 +104,7 @@ static int descends(struct txn *txn, const struct row *row, const struct abandon
             rv = trail_add_prevs(txn, &trail, &step, abandon);
         }
     }
-    free(trail.steps);
+    trail_free(&trail);
     return rv;
 }
 
@@ -159,13 +140,6 @@ static int next_abandon(struct txn *txn, uint32_t author_ix, const uint8_t from[
     return within ? 0 : ERR_UNKNOWN_ID;
 }
 
-/* The key after this one. */
-static void key_after(uint8_t key[ABANDON_KEY])
-{
-    for (size_t i = ABANDON_KEY; i > 0 && ++key[i - 1] == 0; i--) {
-    }
-}
-
 /* An op that follows exactly one descends from what that one is or descends from, and from no
  * Abandon in between. */
 static int is_marked_after(struct txn *txn, const struct row *row, bool *out)
@@ -177,7 +151,7 @@ static int is_marked_after(struct txn *txn, const struct row *row, bool *out)
     uint8_t from[ABANDON_KEY];
     struct op_hash hash = *op_prev(&row->op, 0);
     struct op_hash none = {{0}};
-    int rv = find_prev(txn, row, 0, &n);
+    int rv = log_prev(txn, row, 0, &n);
     if (rv == 0) {
         rv = log_row(txn, n, &prev);
     }
@@ -196,7 +170,7 @@ static int is_marked_after(struct txn *txn, const struct row *row, bool *out)
         }
         *out = !op_hash_equal(&between.hash, &hash);
         abandon_key(from, row->author_ix, &between.id, &between.hash);
-        key_after(from);
+        (void)be_increment(from, sizeof(from));
     }
     return 0;
 }
@@ -227,7 +201,7 @@ static int is_abandoned(struct txn *txn, const struct row *row, bool *out)
         }
         *out = !below;
         abandon_key(from, row->author_ix, &abandon.id, &abandon.hash);
-        key_after(from);
+        (void)be_increment(from, sizeof(from));
     }
     return 0;
 }
@@ -304,21 +278,13 @@ static int later_ops(struct txn *txn, uint32_t author_ix, const struct op_id *id
     return rv;
 }
 
-/* Remember an Abandon and judge again what it may void, in ascending order, so that what an
- * op descends from is settled before it. */
-static int enter_abandon(struct txn *txn, const struct row *row, const struct op_hash *hash)
+/* Judge again what an Abandon may void, in ascending order, so that what an op descends from is
+ * settled before it. */
+static int review_later(struct txn *txn, uint32_t author_ix, const struct op_id *id)
 {
-    uint8_t key[ABANDON_KEY];
-    uint8_t seq[8];
-    abandon_key(key, row->author_ix, &row->op.id, hash);
-    be_put(seq, sizeof(seq), row->op.seq);
-    int rv = db_put(txn, DB_abandons, bytes_of(key, sizeof(key)), bytes_of(seq, sizeof(seq)));
-    if (rv != 0) {
-        return rv;
-    }
     struct buf later;
     buf_init(&later, SIZE_MAX);
-    rv = later_ops(txn, row->author_ix, &row->op.id, &later);
+    int rv = later_ops(txn, author_ix, id, &later);
     for (size_t at = 0; rv == 0 && at < later.len; at += sizeof(struct later)) {
         struct later op;
         memcpy(&op, later.data + at, sizeof(op));
@@ -326,6 +292,23 @@ static int enter_abandon(struct txn *txn, const struct row *row, const struct op
     }
     buf_free(&later);
     return rv;
+}
+
+/* Remember that an Abandon counts, or does not any more. */
+static int settle_abandon(struct txn *txn, const struct subject *subject, bool counts)
+{
+    uint8_t key[ABANDON_KEY];
+    uint8_t seq[8];
+    struct bytes value;
+    abandon_key(key, subject->author_ix, &subject->id, &subject->hash);
+    be_put(seq, sizeof(seq), subject->seq);
+    int rv = db_get(txn, DB_abandons, bytes_of(key, sizeof(key)), &value);
+    if ((rv != 0 && rv != ERR_UNKNOWN_ID) || counts == (rv == 0)) {
+        return rv == ERR_UNKNOWN_ID ? 0 : rv;
+    }
+    rv = counts ? db_put(txn, DB_abandons, bytes_of(key, sizeof(key)), bytes_of(seq, sizeof(seq)))
+                : db_delete(txn, DB_abandons, bytes_of(key, sizeof(key)));
+    return rv == 0 ? review_later(txn, subject->author_ix, &subject->id) : rv;
 }
 
 /* Waiting for dependencies ------------------------------------------------------------ */
@@ -386,18 +369,13 @@ static int wake_waiting(struct txn *txn, const struct op_id *id)
 
 /* Erasure ----------------------------------------------------------------------------- */
 
-/* What a row erases, if it stands: true for an Erase whose core is here and well-formed. */
-static bool read_erase(const struct row *row, bool broken, struct erase *out)
+/* It counts also as a twin and while it waits; not where it is not granted, or a later layer would
+ * not have it. */
+static bool erase_counts(const struct standing *standing, const struct verdict *verdict)
 {
-    return row->op.kind == KIND_Erase && op_version_known(&row->op) && !broken &&
-           payload_has_core(row->op.payload) && erase_read(row->op.payload, out) == 0;
-}
-
-/* It counts also as a twin and while it waits; not where a later layer would not have it. */
-static bool erase_counts(const struct verdict *verdict)
-{
-    return verdict->state == VERDICT_APPLIED || verdict->state == VERDICT_PENDING ||
-           (verdict->state == VERDICT_VOID && verdict->reason == REASON_TWIN);
+    return standing->grant.state == VERDICT_APPLIED &&
+           (verdict->state == VERDICT_APPLIED || verdict->state == VERDICT_PENDING ||
+            (verdict->state == VERDICT_VOID && verdict->reason == REASON_TWIN));
 }
 
 /* Judge again an op that is named, if it is in the order; if not, that comes when it is. */
@@ -411,11 +389,9 @@ static int review_target(struct txn *txn, const struct erase_target *target)
     return standing_review(txn, place.n);
 }
 
-/* Bring what an Erase names to what its verdict asks for. */
-static int settle_erase(struct txn *txn, const struct erase *erase, uint64_t n,
-                        const struct verdict *verdict)
+/* Bring what an Erase names to whether it counts. */
+static int settle_erase(struct txn *txn, const struct erase *erase, uint64_t n, bool counts)
 {
-    bool counts = erase_counts(verdict);
     for (uint32_t i = 0; i < erase->count; i++) {
         bool changed;
         int rv = erasures_set(txn, &erase->targets[i], n, counts, &changed);
@@ -427,6 +403,49 @@ static int settle_erase(struct txn *txn, const struct erase *erase, uint64_t n,
         }
     }
     return 0;
+}
+
+/* Adoption and targets ------------------------------------------------------------------ */
+
+/* Judge again every op with an id. */
+static int review_id(struct txn *txn, const struct op_id *id)
+{
+    uint8_t part[16] = {0};
+    for (bool first = true;; first = false) {
+        struct place place;
+        int rv = order_next_of(txn, id, first, part, &place);
+        if (rv == 0) {
+            rv = standing_review(txn, place.n);
+        }
+        if (rv != 0) {
+            return rv == ERR_UNKNOWN_ID ? 0 : rv;
+        }
+    }
+}
+
+static int settle_confirm(struct txn *txn, const struct subject *subject,
+                          const struct standing *standing)
+{
+    bool changed;
+    bool counts = standing->grant.state == VERDICT_APPLIED && !standing->erased &&
+                  !standing->abandoned && !subject->twin;
+    int rv = adoption_set(txn, &subject->confirm, &subject->id, &subject->hash, counts, &changed);
+    return rv == 0 && changed ? review_id(txn, &subject->confirm.about) : rv;
+}
+
+/* Judge again what looked at the ops with an id. */
+static int wake_targeting(struct txn *txn, const struct op_id *id)
+{
+    uint64_t count;
+    uint64_t n = 0;
+    int rv = db_count(txn, DB_targeting, &count);
+    for (bool first = true; rv == 0 && count > 0; first = false) {
+        rv = judge_next_targeting(txn, id, first, &n);
+        if (rv == 0) {
+            rv = standing_review(txn, n);
+        }
+    }
+    return rv == ERR_UNKNOWN_ID ? 0 : rv;
 }
 
 /* Verdicts ---------------------------------------------------------------------------- */
@@ -445,61 +464,179 @@ static struct verdict verdict(enum verdict_state state, enum reason reason)
     return (struct verdict){.state = (uint8_t)state, .reason = (uint8_t)reason};
 }
 
-/* The log's own verdict, the gravest thing first. */
-static struct verdict log_verdict(const struct row *row, bool erased, bool abandoned, bool twin,
-                                  bool broken, bool missing)
+/* Can what it says be read and relied on? */
+static bool is_readable(const struct subject *subject)
 {
-    if (erased) {
+    return subject->version_known && subject->kind_known && subject->core_here && !subject->broken;
+}
+
+/* The verdict as it is shown, the gravest thing first. */
+static struct verdict compose(const struct subject *subject, const struct standing *standing,
+                              bool missing)
+{
+    if (standing->erased) {
         return verdict(VERDICT_VOID, REASON_ERASED);
     }
-    if (abandoned) {
+    if (standing->abandoned && !kind_is_control(subject->kind)) {
         return verdict(VERDICT_VOID, REASON_ABANDONED);
     }
-    if (twin) {
+    if (subject->twin && !standing->adopted) {
         return verdict(VERDICT_VOID, REASON_TWIN);
     }
-    if (!op_version_known(&row->op)) {
+    if (!subject->version_known) {
         return verdict(VERDICT_PENDING, REASON_VERSION_UNKNOWN);
     }
-    if (kind_name(row->op.kind) == NULL) {
+    if (!subject->kind_known) {
         return verdict(VERDICT_PENDING, REASON_KIND_UNKNOWN);
     }
-    if (!core_is_here(row)) {
+    if (!subject->core_here) {
         return verdict(VERDICT_PENDING, REASON_PAYLOAD_ABSENT);
     }
-    if (broken) {
+    if (subject->broken) {
         return verdict(VERDICT_REJECTED, REASON_SCHEMA);
+    }
+    if (standing->grant.state != VERDICT_APPLIED && !standing->adopted) {
+        return standing->grant;
     }
     return missing ? verdict(VERDICT_PENDING, REASON_DEP_MISSING)
                    : verdict(VERDICT_APPLIED, REASON_NONE);
 }
 
-/* Judge a row. What it waits for is noted last: a change may move the row's bytes. */
-static int judge(struct txn *txn, const struct row *row, const struct op_hash *hash, bool twin,
-                 bool broken, struct place *out)
+static int read_subject(struct txn *txn, const struct row *row, const struct op_hash *hash,
+                        bool twin, bool broken, struct subject *out)
+{
+    out->n = row->n;
+    out->author_ix = row->author_ix;
+    out->kind = row->op.kind;
+    out->id = row->op.id;
+    out->hash = *hash;
+    out->seq = row->op.seq;
+    out->version_known = op_version_known(&row->op);
+    out->kind_known = kind_name(row->op.kind) != NULL;
+    out->core_here = core_is_here(row);
+    out->broken = broken;
+    out->twin = twin;
+    out->erases = out->kind == KIND_Erase && is_readable(out) &&
+                  erase_read(row->op.payload, &out->erase) == 0;
+    out->confirms = false;
+    return out->kind == KIND_UserAssert && txn->store->judged && is_readable(out)
+               ? confirm_read(row->op.payload, &out->confirms, &out->confirm)
+               : 0;
+}
+
+static bool has_tokens(const struct subject *subject)
+{
+    return (subject->kind == KIND_DelegateUcan || subject->kind == KIND_RevokeUcan) &&
+           is_readable(subject);
+}
+
+/* What the tokens say; an Abandon has nothing that would have to be read. Where they are not
+ * asked, everything is granted. The last use of the row: a change may move its bytes. */
+static int judge_grant(struct txn *txn, const struct subject *subject, const struct row *row,
+                       struct verdict *out)
+{
+    *out = verdict(VERDICT_APPLIED, REASON_NONE);
+    if (!txn->store->judged || !(is_readable(subject) || subject->kind == KIND_Abandon)) {
+        return 0;
+    }
+    return has_tokens(subject) ? control_judge(txn, subject->n, out) : judge_op(txn, row, out);
+}
+
+/* Let a later layer have its say. */
+static int ask_hook(struct txn *txn, const struct subject *subject, struct verdict *verdict)
+{
+    struct row row;
+    const struct store_hooks *hooks = txn->store->hooks;
+    if (hooks == NULL || hooks->judge == NULL) {
+        return 0;
+    }
+    int rv = log_row(txn, subject->n, &row);
+    return rv == 0 ? hooks->judge(hooks->ctx, txn, &row, verdict) : rv;
+}
+
+/* Settle what an op is in the control layer, and its verdict. */
+static int judge(struct txn *txn, const struct row *row, const struct subject *subject,
+                 struct standing *standing, struct place *out)
 {
     bool missing;
-    bool erased = false;
     struct op_id dep;
-    bool control = kind_is_control(row->op.kind);
-    int rv = control ? 0 : erasures_have(txn, &row->op.id, hash, &erased);
+    standing->erased = false;
+    standing->adopted = false;
+    int rv = kind_is_control(subject->kind)
+                 ? 0
+                 : erasures_have(txn, &subject->id, &subject->hash, &standing->erased, NULL);
     if (rv == 0) {
-        rv = is_abandoned(txn, row, &out->abandoned);
+        rv = is_abandoned(txn, row, &standing->abandoned);
     }
     if (rv == 0) {
         rv = missing_dep(txn, &row->op, &missing, &dep);
     }
+    if (rv == 0 && subject->kind == KIND_CreateClaim && txn->store->judged) {
+        rv = adoption_has(txn, &subject->id, &subject->hash, &standing->adopted, NULL);
+    }
+    if (rv == 0) {
+        rv = judge_grant(txn, subject, row, &standing->grant);
+    }
     if (rv != 0) {
         return rv;
     }
-    out->n = row->n;
-    out->verdict = log_verdict(row, erased, out->abandoned && !control, twin, broken, missing);
-    const struct store_hooks *hooks = txn->store->hooks;
-    if (hooks != NULL && hooks->judge != NULL) {
-        rv = hooks->judge(hooks->ctx, txn, row, &out->verdict);
+    out->n = subject->n;
+    out->abandoned = standing->abandoned;
+    out->verdict = compose(subject, standing, missing);
+    rv = ask_hook(txn, subject, &out->verdict);
+    return rv == 0 && missing ? wait_for(txn, &dep, out->n) : rv;
+}
+
+/* Bring what hangs on an op to what became of it. */
+static int settle(struct txn *txn, const struct subject *subject, const struct standing *standing,
+                  const struct verdict *verdict)
+{
+    int rv = 0;
+    if (subject->kind == KIND_Abandon) {
+        rv = settle_abandon(txn, subject,
+                            subject->version_known && standing->grant.state == VERDICT_APPLIED);
     }
-    if (rv == 0 && missing) {
-        rv = wait_for(txn, &dep, out->n);
+    if (rv == 0 && subject->erases) {
+        rv = settle_erase(txn, &subject->erase, subject->n, erase_counts(standing, verdict));
+    }
+    if (rv == 0 && subject->confirms) {
+        rv = settle_confirm(txn, subject, standing);
+    }
+    return rv;
+}
+
+static int put_verdict(struct txn *txn, const struct op_id *id, const struct op_hash *hash,
+                       const struct place *before, const struct place *after)
+{
+    bool changed = after->verdict.state != before->verdict.state ||
+                   after->verdict.reason != before->verdict.reason;
+    if (!changed && after->abandoned == before->abandoned) {
+        return 0;
+    }
+    int rv = order_put(txn, id, hash, after);
+    if (rv == 0 && changed && txn->changed_verdict != NULL) {
+        rv = txn->changed_verdict(txn->changed_ctx, id, hash, before->verdict, after->verdict);
+    }
+    return rv;
+}
+
+/* The op that arrived as n, and what the order has of it. */
+static int load(struct txn *txn, uint64_t n, struct row *row, struct subject *subject,
+                struct place *before)
+{
+    unsigned same_id = 0;
+    int rv = log_row(txn, n, row);
+    if (rv != 0) {
+        return rv;
+    }
+    struct op_hash hash = op_hash(&row->op);
+    rv = order_resolve(txn, &row->op.id, &row->op.id, before, &same_id);
+    if (rv == 0) {
+        rv = order_get(txn, &row->op.id, &hash, before);
+    }
+    if (rv == 0) {
+        bool broken = op_payload_is_broken(&row->op, row->payload_state);
+        rv = read_subject(txn, row, &hash, same_id > 1, broken, subject);
     }
     return rv;
 }
@@ -507,35 +644,110 @@ static int judge(struct txn *txn, const struct row *row, const struct op_hash *h
 int standing_review(struct txn *txn, uint64_t n)
 {
     struct row row;
+    struct subject subject;
+    struct standing standing;
     struct place before;
     struct place after;
-    struct erase erase;
-    bool erases = false;
-    unsigned same_id = 0;
+    int rv = load(txn, n, &row, &subject, &before);
+    if (rv == 0 && txn->store->judged && has_tokens(&subject)) {
+        rv = control_take(txn, n);
+        if (rv == 0) {
+            rv = log_row(txn, n, &row);
+        }
+    }
+    if (rv == 0) {
+        rv = judge(txn, &row, &subject, &standing, &after);
+    }
+    if (rv != 0) {
+        return rv == ERR_UNKNOWN_ID ? ERR_CORRUPT : rv;
+    }
+    bool was_erased = verdict_is_erased(&before.verdict);
+    rv = put_verdict(txn, &subject.id, &subject.hash, &before, &after);
+    if (rv == 0) {
+        rv = settle(txn, &subject, &standing, &after.verdict);
+    }
+    if (rv == 0 && was_erased != standing.erased) {
+        rv = wake_targeting(txn, &subject.id);
+    }
+    return rv;
+}
+
+/* Does anything but its author's tokens decide what became of the op, or hang on it? */
+static int needs_review(struct txn *txn, const struct row *row, const struct verdict *verdict,
+                        bool *out)
+{
+    uint64_t confirms;
+    int rv = db_count(txn, DB_confirms, &confirms);
+    *out = kind_is_control(row->op.kind) || row->op.kind == KIND_UserAssert ||
+           (row->op.kind == KIND_CreateClaim && confirms > 0) ||
+           verdict->reason == REASON_PAYLOAD_ABSENT;
+    return rv;
+}
+
+static bool is_settled_elsewhere(const struct verdict *verdict)
+{
+    switch (verdict->reason) {
+    case REASON_ERASED:
+    case REASON_ABANDONED:
+    case REASON_TWIN:
+    case REASON_VERSION_UNKNOWN:
+    case REASON_KIND_UNKNOWN:
+    case REASON_SCHEMA:
+        return true;
+    default:
+        return false;
+    }
+}
+
+static bool is_let_through(const struct verdict *verdict)
+{
+    return verdict->state == VERDICT_APPLIED || verdict->reason == REASON_DEP_MISSING;
+}
+
+int standing_regrant(struct txn *txn, uint64_t n)
+{
+    struct row row;
+    struct place before;
+    bool review;
     int rv = log_row(txn, n, &row);
     if (rv != 0) {
         return rv == ERR_UNKNOWN_ID ? ERR_CORRUPT : rv;
     }
     struct op_hash hash = op_hash(&row.op);
     struct op_id id = row.op.id;
-    rv = order_resolve(txn, &id, &id, &before, &same_id);
-    if (rv == 0) {
-        rv = order_get(txn, &id, &hash, &before);
+    rv = order_get(txn, &id, &hash, &before);
+    if (rv == ERR_UNKNOWN_ID) { /* It will be judged when it is put there. */
+        return 0;
     }
     if (rv == 0) {
-        bool broken = op_payload_is_broken(&row.op, row.payload_state);
-        erases = read_erase(&row, broken, &erase);
-        rv = judge(txn, &row, &hash, same_id > 1, broken, &after);
+        rv = needs_review(txn, &row, &before.verdict, &review);
     }
-    if (rv != 0) {
-        return rv == ERR_UNKNOWN_ID ? ERR_CORRUPT : rv;
+    if (rv != 0 || review) {
+        return rv != 0 ? rv : standing_review(txn, n);
     }
-    if (after.abandoned != before.abandoned || after.verdict.state != before.verdict.state ||
-        after.verdict.reason != before.verdict.reason) {
-        rv = order_put(txn, &id, &hash, &after);
+    if (is_settled_elsewhere(&before.verdict)) {
+        return 0;
     }
-    if (rv == 0 && erases) {
-        rv = settle_erase(txn, &erase, n, &after.verdict);
+    struct place after = before;
+    rv = judge_op(txn, &row, &after.verdict);
+    if (rv != 0 || (after.verdict.state == VERDICT_APPLIED && is_let_through(&before.verdict))) {
+        return rv;
+    }
+    return after.verdict.state == VERDICT_APPLIED || txn->store->hooks != NULL
+               ? standing_review(txn, n)
+               : put_verdict(txn, &id, &hash, &before, &after);
+}
+
+/* The other ops of an id, now that there is one more. */
+static int review_twins(struct txn *txn, const struct subject *subject, unsigned before,
+                        uint64_t first_n)
+{
+    uint64_t confirms;
+    int rv = db_count(txn, DB_confirms, &confirms);
+    if (rv == 0 && confirms > 0 && before > 0) { /* It may be adopted instead of another. */
+        rv = review_id(txn, &subject->id);
+    } else if (rv == 0 && before == 1) { /* Where there were more, they were twins before. */
+        rv = standing_review(txn, first_n);
     }
     return rv;
 }
@@ -545,28 +757,52 @@ int standing_enter(struct txn *txn, const struct row *row, const struct op_hash 
 {
     struct place twin;
     struct place place;
-    struct erase erase;
+    struct subject subject;
+    struct standing standing;
     unsigned twins = 0;
     int rv = order_resolve(txn, &row->op.id, &row->op.id, &twin, &twins);
     if (rv != 0 && rv != ERR_UNKNOWN_ID) {
         return rv;
     }
-    rv = judge(txn, row, hash, twins > 0, broken, &place);
+    rv = read_subject(txn, row, hash, twins > 0, broken, &subject);
+    if (rv == 0 && txn->store->judged) {
+        rv = control_arrived(txn, hash, row->n);
+    }
+    if (rv == 0 && txn->store->judged && has_tokens(&subject)) {
+        rv = control_take(txn, row->n);
+    }
     if (rv == 0) {
-        rv = order_put(txn, &row->op.id, hash, &place);
+        rv = judge(txn, row, &subject, &standing, &place);
+    }
+    if (rv == 0) {
+        rv = order_put(txn, &subject.id, hash, &place);
     }
     if (rv == 0 && twins == 0) {
-        rv = wake_waiting(txn, &row->op.id);
+        rv = wake_waiting(txn, &subject.id);
     }
-    if (rv == 0 && twins == 1) { /* Where there were more, they were twins before. */
-        rv = standing_review(txn, twin.n);
+    if (rv == 0) {
+        rv = review_twins(txn, &subject, twins, twin.n);
     }
-    if (rv == 0 && row->op.kind == KIND_Abandon && op_version_known(&row->op)) {
-        rv = enter_abandon(txn, row, hash);
+    if (rv == 0) {
+        rv = wake_targeting(txn, &subject.id);
     }
-    if (rv == 0 && read_erase(row, broken, &erase)) {
-        rv = settle_erase(txn, &erase, row->n, &place.verdict);
+    if (rv == 0) {
+        rv = settle(txn, &subject, &standing, &place.verdict);
     }
     *out = place.verdict;
     return rv;
+}
+
+int standing_completed(struct txn *txn, uint64_t n)
+{
+    struct row row;
+    int rv = log_row(txn, n, &row);
+    if (rv == 0) {
+        struct op_id id = row.op.id;
+        rv = standing_review(txn, n);
+        if (rv == 0) {
+            rv = wake_targeting(txn, &id);
+        }
+    }
+    return rv == 0 ? control_settle(txn) : rv;
 }

@@ -16,4 +16,11 @@ int standing_enter(struct txn *txn, const struct row *row, const struct op_hash 
 /* Judge the op that arrived as n again, because something it depends on has changed. */
 int standing_review(struct txn *txn, uint64_t n) ERR_MUST_CHECK;
 
+/* The same where only what its author's tokens allow may have changed: mostly without looking at
+ * anything else. */
+int standing_regrant(struct txn *txn, uint64_t n) ERR_MUST_CHECK;
+
+/* The payload of the op that arrived as n has changed. */
+int standing_completed(struct txn *txn, uint64_t n) ERR_MUST_CHECK;
+
 #endif

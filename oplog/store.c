@@ -15,6 +15,7 @@
 
 #include "base/limits.h"
 #include "oplog/db.h"
+#include "oplog/graph.h"
 
 #define LMDB_LOCK_BYTES                                                                            \
     (192 + 64 * (LIMIT_READERS - 1)) /* What LMDB makes it for so many readers. */
@@ -353,6 +354,7 @@ void store_close(struct store *store)
     if (store->env != NULL) {
         mdb_env_close(store->env);
     }
+    graph_free(store->graph);
     guard_close(&store->file);
     pthread_mutex_destroy(&store->file.lock);
     if (store->lock_fd >= 0) {
@@ -577,6 +579,8 @@ static int txn_begin(struct store *store, unsigned flags, struct txn **out)
         return ERR_NO_MEMORY;
     }
     txn->store = store;
+    txn->writes = flags != MDB_RDONLY;
+    buf_init(&txn->dirty, SIZE_MAX);
     int rv = ERR_UNKNOWN_ID;
     for (unsigned i = 0; i < SNAPSHOT_TRIES && rv == ERR_UNKNOWN_ID; i++) {
         rv = begin_mapped(store, flags, &txn->mdb);
@@ -648,6 +652,8 @@ static bool room_is_short(const struct store *store)
 static void txn_free(struct txn *txn)
 {
     pthread_rwlock_unlock(&txn->store->map_lock);
+    graph_free(txn->graph);
+    buf_free(&txn->dirty);
     if (txn->guard != NULL) {
         guard_give(&txn->store->file, txn->guard);
     }
@@ -670,6 +676,9 @@ int txn_commit(struct txn *txn)
         mdb_txn_abort(txn->mdb);
     }
     txn_free(txn);
+    if (rv != 0) {
+        graph_forget(store->graph);
+    }
     if (rv == ERR_MAP_FULL) {
         store->map_full = true;
     } else if (rv != 0) { /* What reached the disk is unknown: reopen to find out. */
@@ -683,6 +692,9 @@ void txn_abort(struct txn *txn)
 {
     if (txn == NULL) {
         return;
+    }
+    if (txn->writes) { /* What it has read may never have been. */
+        graph_forget(txn->store->graph);
     }
     close_cursors(txn);
     mdb_txn_abort(txn->mdb);

@@ -16,11 +16,19 @@ enum verdict_state {
 /* X(name, number, code) */
 #define REASON_TABLE(X)                                                                            \
     X(DEP_MISSING, 1, "dep_missing")                                                               \
+    X(NOT_ADMITTED, 2, "not_admitted")                                                             \
     X(FUTURE_DATED, 3, "future_dated")                                                             \
     X(PAYLOAD_ABSENT, 4, "payload_absent")                                                         \
     X(KIND_UNKNOWN, 5, "kind_unknown")                                                             \
     X(VERSION_UNKNOWN, 6, "version_unknown")                                                       \
     X(SCHEMA, 32, "schema")                                                                        \
+    X(NO_GRANT, 33, "no_grant")                                                                    \
+    X(POLICY, 34, "policy")                                                                        \
+    X(NOT_IN_FORCE, 35, "not_in_force")                                                            \
+    X(OWNER_ONLY, 36, "owner_only")                                                                \
+    X(NOT_USER_BEARING, 37, "not_user_bearing")                                                    \
+    X(UNKNOWN_TARGET, 38, "unknown_target")                                                        \
+    X(REVOKED, 64, "revoked")                                                                      \
     X(TWIN, 65, "twin")                                                                            \
     X(ERASED, 66, "erased")                                                                        \
     X(ABANDONED, 67, "abandoned")

@@ -9,7 +9,7 @@ check 'help lists commands' printed '  frontier '
 check 'help hides bench-memory' bash -c "! grep -q bench-memory '$work/out'"
 run --help
 check '--help is help' printed '  frontier '
-for command in init append log show frontier verify bench demo help version; do
+for command in init append log show frontier verify fsm bench demo help version; do
     run help "$command"
     check "help $command" ended 0
     check "help $command has examples" printed 'Examples:'

@@ -1152,6 +1152,11 @@ static int command_help(struct run *run)
     return WORDS(run, "help", "append");
 }
 
+static int command_fsm(struct run *run)
+{
+    return WORDS(run, "fsm", "node");
+}
+
 static int command_demo(struct run *run)
 {
     return WORDS(run, "demo");
@@ -1200,6 +1205,7 @@ static const struct scenario scenarios[] = {
     {"frontier_words", STAGE_FULL, command_frontier, .again = 0, .keeps = true},
     {"verify_words", STAGE_FULL, command_verify, .again = 0, .keeps = true},
     {"help", STAGE_NOTHING, command_help, .again = 0, .keeps = true},
+    {"fsm", STAGE_NOTHING, command_fsm, .again = 0, .keeps = true},
     {"demo", STAGE_NOTHING, command_demo, .again = 0},
     {0},
 };
