@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/text.h"
+#include "oplog/authority.h"
 #include "oplog/keys.h"
 
 /* Format into the call's message. Paths and ids in it come from elsewhere, so it is escaped. */
@@ -123,7 +124,11 @@ int call_fail_tree(struct call *call, int err)
 int call_open(struct call *call, enum store_mode mode, struct store **out)
 {
     int rv = store_open(call->store, mode, out);
-    return rv == 0 ? 0 : call_fail_store(call, rv);
+    if (rv != 0) {
+        return call_fail_store(call, rv);
+    }
+    authority_on(*out);
+    return 0;
 }
 
 int call_emit(struct call *call, const struct value *response)

@@ -11,6 +11,7 @@
 #include "node/target.h"
 #include "node/wall.h"
 #include "oplog/append.h"
+#include "oplog/authority.h"
 #include "oplog/kinds.h"
 #include "oplog/payload.h"
 #include "ucan/token.h"
@@ -195,6 +196,7 @@ static int fill_store(struct founding *founding, const char *dir)
     if (rv != 0) {
         return rv;
     }
+    authority_on(store);
     rv = txn_begin_write(store, &txn);
     if (rv == 0) {
         rv = put_facts(founding, txn);

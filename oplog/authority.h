@@ -10,7 +10,7 @@
 #include "ucan/token.h"
 
 /* Judge ops by grants from now on; to be called once after store_open, before any transaction. */
-int authority_on(struct store *store) ERR_MUST_CHECK;
+void authority_on(struct store *store);
 
 /* Queries -------------------------------------------------------------------------------- */
 

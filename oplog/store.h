@@ -9,7 +9,7 @@
 #include "oplog/id.h"
 #include "oplog/verdict.h"
 
-#define STORE_SCHEMA 2u
+#define STORE_SCHEMA 3u
 
 struct store;
 struct txn;

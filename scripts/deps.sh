@@ -20,6 +20,7 @@ needs=(
     'library jansson libjansson-dev'
     'library libqrencode libqrencode-dev'
     'library cmocka libcmocka-dev'
+    'library libcbor libcbor-dev'
 )
 command -v "${CC:-cc}" >/dev/null || needs=('tool cc gcc' "${needs[@]}")
 for group in "$@"; do

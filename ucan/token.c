@@ -52,7 +52,7 @@ struct reading {
     struct arena *arena;
     struct ucan_token *token;
     struct ucan_why *why;
-    struct policy_why policy; /* Empty unless a policy was refused. */
+    struct policy_why policy; /* Empty unless a policy was refused; begins with "pol". */
 };
 
 static int read_key(const struct value *value, struct ucan_key *out)
@@ -229,7 +229,7 @@ static int read_field(struct reading *reading, const struct field *field, const 
     }
     int err = field->read(reading, value);
     if (err != 0 && reading->policy.text[0] != 0) {
-        return refuse(reading->why, err, "%s: %s", field->key, reading->policy.text);
+        return refuse(reading->why, err, "%s", reading->policy.text);
     }
     if (err != 0) {
         return refuse(reading->why, err, "%s: expected %s%s", field->key, field->expected,

@@ -116,7 +116,7 @@ check 'closed files: the store is whole' ended 0
 # a store of a newer program: its version and the check of its row stand after the word schema
 cp -r "$MESHLOG_STORE" "$work/newer"
 while IFS=: read -r at _; do
-    printf '\0\0\0\3\xc2\xe1\x63\x6f' | dd of="$work/newer/data.mdb" bs=1 seek=$((at + 6)) conv=notrunc status=none
+    printf '\0\0\0\4\x64\xe0\x18\x89' | dd of="$work/newer/data.mdb" bs=1 seek=$((at + 6)) conv=notrunc status=none
 done < <(grep -abo schema "$work/newer/data.mdb")
 refused 'newer schema' 1 newer_schema 'update meshlog' --store "$work/newer" log
 refused 'newer schema, writing' 1 newer_schema 'update meshlog' --store "$work/newer" append \

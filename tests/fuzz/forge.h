@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+size_t forge_cbor(uint8_t *data, size_t len, size_t max, unsigned seed);
 size_t forge_op(uint8_t *data, size_t len, size_t max, unsigned seed);
 size_t forge_segment(uint8_t *data, size_t len, size_t max, unsigned seed);
 size_t forge_bundle(uint8_t *data, size_t len, size_t max, unsigned seed);

@@ -35,7 +35,7 @@ deps() {
     called=$(cat "$box/called" 2>/dev/null)
 }
 
-all=(libc6-dev libsodium-dev liblmdb-dev libmsgpack-dev libjansson-dev libqrencode-dev libcmocka-dev)
+all=(libc6-dev libsodium-dev liblmdb-dev libmsgpack-dev libjansson-dev libqrencode-dev libcmocka-dev libcbor-dev)
 install='apt-get install -y --no-install-recommends'
 
 machine "${all[@]}"
@@ -44,7 +44,7 @@ check 'nothing missing: exit 0' same "$status" 0
 check 'nothing missing: no call of apt' same "$called" ''
 check 'nothing missing: not a word' same "$output" ''
 
-machine libc6-dev libsodium-dev liblmdb-dev libqrencode-dev libcmocka-dev
+machine libc6-dev libsodium-dev liblmdb-dev libqrencode-dev libcmocka-dev libcbor-dev
 deps
 check 'root: exit 0' same "$status" 0
 check 'root: installs the missing ones, by the name apt knows' same "$called" \
@@ -55,7 +55,7 @@ rm "$box/bin/cc" "$box/bin/cmake"
 deps
 check 'no compiler: gcc is installed' same "$called" "apt-get update"$'\n'"$install gcc cmake"
 
-machine libc6-dev libsodium-dev liblmdb-dev libjansson-dev libqrencode-dev libcmocka-dev
+machine libc6-dev libsodium-dev liblmdb-dev libjansson-dev libqrencode-dev libcmocka-dev libcbor-dev
 echo libmsgpack-c-dev >>"$box/offered"
 deps
 check 'the newer name of msgpack comes first' same "$called" \
@@ -66,7 +66,7 @@ echo 1000 >"$box/uid"
 deps
 check 'user, nothing missing: exit 0' same "$status" 0
 
-machine libc6-dev libsodium-dev liblmdb-dev libmsgpack-dev libqrencode-dev libcmocka-dev
+machine libc6-dev libsodium-dev liblmdb-dev libmsgpack-dev libqrencode-dev libcmocka-dev libcbor-dev
 echo 1000 >"$box/uid"
 deps
 check 'user without sudo: exit 1' same "$status" 1

@@ -684,6 +684,34 @@ static void json_depth_ends_at_its_limit(void **state)
     assert_err("deep", value_from_json(&f->arena, buf_bytes(&f->buf), &value, &why), ERR_TOO_LARGE);
 }
 
+static void json_is_read_as_deep_as_is_asked(void **state)
+{
+    struct fixture *f = *state;
+    static const uint32_t depths[] = {0, 1, LIMIT_TOKEN_DEPTH, LIMIT_TREE_DEPTH};
+    for (size_t i = 0; i < COUNT(depths); i++) {
+        for (uint32_t depth = depths[i]; depth <= depths[i] + 1; depth++) {
+            buf_clear(&f->buf);
+            for (uint32_t j = 0; j < depth; j++) {
+                buf_put_text(&f->buf, j % 2 == 0 ? "[" : "{\"k\":");
+            }
+            buf_put_text(&f->buf, "{\"/\":{\"bytes\":\"AA\"}}");
+            for (uint32_t j = depth; j > 0; j--) {
+                buf_put_text(&f->buf, j % 2 == 1 ? "]" : "}");
+            }
+            struct value value;
+            struct json_why why;
+            int err = value_from_json_within(&f->arena, buf_bytes(&f->buf), depths[i], &value,
+                                             &why);
+            assert_err("depth", err, depth <= depths[i] ? 0 : ERR_TOO_LARGE);
+            if (err == 0) {
+                buf_clear(&f->other);
+                assert_err("write", value_to_json(&value, &f->other), 0);
+                assert_true(bytes_equal(buf_bytes(&f->buf), buf_bytes(&f->other)));
+            }
+        }
+    }
+}
+
 static void a_json_line_ends_at_its_limit(void **state)
 {
     struct fixture *f = *state;
@@ -1171,6 +1199,7 @@ int main(void)
         test(json_is_read_strictly),
         test(a_refusal_says_what_and_where),
         test(json_depth_ends_at_its_limit),
+        test(json_is_read_as_deep_as_is_asked),
         test(a_json_line_ends_at_its_limit),
         test(the_largest_line_fits_a_tree),
         test(json_without_memory_says_so),
