@@ -645,6 +645,7 @@ void store_wipe(struct store *store)
         }
     }
     assert_ok(txn_commit(txn));
+    txn_abort(begin_write(store)); /* With that it forgets what it had read of authority. */
 }
 
 struct txn *begin_read(struct store *store)

@@ -47,6 +47,7 @@ enum rule_about {
     RULE_LANE,        /* ["==", ".lane", number]: in the core, and not every op has it */
     RULE_GEO,         /* ["==", ".geo", number]: a section of its own */
     RULE_TARGET_LANE, /* ["==", ".target.lane", number] */
+    RULE_TARGET_NOT,  /* ["not", that] */
     RULE_TARGET_KIND, /* ["==", ".target.op.kind", the name of a kind] */
     RULE_TARGET_BY,   /* ["==", ".target.op.author", DID of a key] */
 };

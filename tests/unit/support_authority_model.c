@@ -116,7 +116,7 @@ static enum outcome target_holds(const struct model *model, const struct world_o
                                  const struct rule *rule)
 {
     if (test_kind_of(op->kind)->target == NULL || op->target_count == 0) {
-        return FAILS; /* It names nothing, so nothing can come. */
+        return outcome(rule->about == RULE_TARGET_NOT); /* It names nothing that could come. */
     }
     uint32_t i = target_of(model, op);
     const struct world_op *target = i == NONE ? NULL : &model->world->op[i];
@@ -127,6 +127,8 @@ static enum outcome target_holds(const struct model *model, const struct world_o
     switch (rule->about) {
     case RULE_TARGET_LANE:
         return outcome(target->lane == rule->number);
+    case RULE_TARGET_NOT:
+        return outcome(target->lane != rule->number);
     case RULE_TARGET_KIND:
         return outcome(target->kind == rule->number);
     default:
@@ -382,17 +384,12 @@ static void settle_abandonments(struct model *model)
     }
 }
 
-static bool is_claim(const struct world_op *op)
-{
-    return op->kind == KIND_CreateClaim && op->version == 1;
-}
-
 static bool confirms(const struct model *model, uint32_t i, uint32_t claim)
 {
     const struct world_op *op = &model->world->op[i];
     return op->kind == KIND_UserAssert && speaks(model, i) && strcmp(op->asserts, "confirm") == 0 &&
            !op->wrong_hash && op->target_count > 0 && op->targets[0] == claim &&
-           model->here[claim] && is_claim(&model->world->op[claim]) &&
+           model->here[claim] && model->world->op[claim].kind == KIND_CreateClaim &&
            op_id_compare(&op->made->id, &model->world->op[claim].made->id) > 0 &&
            is_user_bearing(model, i, 3) && !model->erased[i] && !model->abandoned[i] &&
            !model->twin[i];
@@ -448,7 +445,7 @@ static const char *grant_verdict(const struct model *model, uint32_t i, const ch
     } rows[] = {
         {NULL, {i, command, true, MUST_HOLD, 3}},
         {"void revoked", {i, command, true, MUST_HOLD, 0}},
-        {"pending payload_absent", {i, command, true, MAY_BE_UNDECIDED, 0}},
+        {"pending payload_absent", {i, command, true, MAY_BE_UNDECIDED, 3}},
         {"rejected policy", {i, command, true, NO_MATTER, 0}},
         {"rejected not_in_force", {i, command, false, NO_MATTER, 0}},
         {"rejected no_grant", {i, NULL, false, NO_MATTER, 0}},

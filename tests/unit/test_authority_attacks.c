@@ -588,6 +588,24 @@ static void a_worker_is_bound_by_the_job_and_not_by_its_claim(void **state)
     ends(&story);
 }
 
+/* The same where the policy says which jobs are not for him: what is not here yet may be one. */
+static void a_policy_that_excludes_is_not_passed_by_what_is_not_here(void **state)
+{
+    (void)state;
+    struct story story = story_new(3);
+    carries(&story, ADA, gives(&story, ROOT, ADA, "/"));
+    carries(&story, BOB, gives_if(&story, ROOT, BOB, RULE_TARGET_NOT, 2));
+    uint32_t job = op_add(story.world,
+                          &(struct world_op){.by = ADA, .kind = KIND_ScheduleJob, .lane = 2});
+    uint32_t work = about(&story, BOB, KIND_ClaimWork, job);
+    is_late(&story, job);
+    happens(&story);
+    is(&story, work, "pending payload_absent");
+    comes(&story, job);
+    happens(&story);
+    is(&story, work, "rejected policy");
+}
+
 /* Ada signs a second job in the place of the first, so that each peer may see another one. */
 static void a_target_that_is_a_twin_is_none(void **state)
 {
@@ -901,6 +919,76 @@ static void a_revocation_waits_for_its_token(void **state)
     happens(&up.story);
     is(&up.story, early, "applied");
     is(&up.story, claim, "void revoked");
+    ends(&up.story);
+}
+
+/* The same with a cut whose head comes in between: nothing hangs on the token yet, but it will. */
+static void a_head_counts_that_came_before_the_token(void **state)
+{
+    (void)state;
+    struct upwards up = upwards_new();
+    struct story *story = &up.story;
+    uint32_t head = writes(story, BOB, KIND_CreateClaim, 10);
+    uint32_t later = writes(story, BOB, KIND_CreateClaim, 20);
+    uint32_t unknown = gives(story, ROOT, DAN, "/");
+    is_late(story, head);
+    happens(story);
+    root_revokes(story, ADA, unknown, head); /* Of a token that is not known. */
+    happens(story);
+    comes(story, head);
+    happens(story);
+    revokes(story, ADA, up.bob_token, head);
+    happens(story);
+    is(story, head, "applied");
+    is(story, later, "void revoked");
+    ends(story);
+}
+
+/* Whatever a control op carries: it is taken, rejected, and stops nobody. */
+static void a_control_op_of_another_shape_is_rejected(void **state)
+{
+    (void)state;
+#define JSON_BYTES(text) "{\"/\":{\"bytes\":\"" text "\"}}"
+    static const struct {
+        uint32_t kind;
+        const char *json;
+    } cases[] =
+        {
+            {KIND_DelegateUcan, "{}"},
+            {KIND_DelegateUcan, "{\"key\":1,\"token\":2,\"proofs\":3}"},
+            {KIND_DelegateUcan,
+             "{\"key\":" JSON_BYTES("AAAA") ",\"token\":" JSON_BYTES("AAAA") ",\"proofs\":[]}"},
+            {KIND_RevokeUcan, "{}"},
+            {KIND_RevokeUcan, "{\"cid\":1}"},
+            {KIND_RevokeUcan, "{\"cid\":" JSON_BYTES("AAAA") "}"},
+            {KIND_RevokeUcan,
+             "{\"cid\":" JSON_BYTES(
+                 "AXESIAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA") ",\"cut\":1}"},
+            {KIND_RevokeUcan,
+             "{\"cid\":" JSON_BYTES(
+                 "AXESIAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA") ",\"cut\":[1]}"},
+            {KIND_RevokeUcan, "{\"cid\":" JSON_BYTES("AXESIAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"
+                                                     "AAA") ",\"cut\":[" JSON_BYTES("AAAA") "]}"},
+            {KIND_RevokeUcan,
+             "{\"cid\":" JSON_BYTES(
+                 "AXESIAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA") ",\"revocation\":1}"},
+            {KIND_RevokeUcan, "{\"cid\":" JSON_BYTES("AXESIAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"
+                                                     "AAA") ",\"revocation\":" JSON_BYTES(
+                                  "AAAA") "}"},
+        };
+#undef JSON_BYTES
+    struct upwards up = upwards_new();
+    uint32_t op[COUNT_OF(cases)];
+    for (uint32_t i = 0; i < COUNT_OF(cases); i++) {
+        op[i] = op_add(up.story.world, &(struct world_op){.by = BOB,
+                                                          .kind = cases[i].kind,
+                                                          .best = BEST_BROKEN,
+                                                          .payload = payload_of(cases[i].json, i)});
+    }
+    happens(&up.story);
+    for (uint32_t i = 0; i < COUNT_OF(cases); i++) {
+        is(&up.story, op[i], "rejected schema");
+    }
     ends(&up.story);
 }
 
@@ -1379,6 +1467,7 @@ int main(void)
         STORY(a_field_that_is_withheld_decides_nothing),
         STORY(a_payload_cannot_say_what_the_op_is),
         STORY(a_worker_is_bound_by_the_job_and_not_by_its_claim),
+        STORY(a_policy_that_excludes_is_not_passed_by_what_is_not_here),
         STORY(a_target_that_is_a_twin_is_none),
         STORY(a_target_that_is_erased_is_none),
         STORY(what_is_pinned_is_not_given_on),
@@ -1391,6 +1480,8 @@ int main(void)
         STORY(two_that_revoke_each_other_have_one_answer),
         STORY(a_revocation_by_who_was_revoked_before_does_not_count),
         STORY(a_revocation_waits_for_its_token),
+        STORY(a_head_counts_that_came_before_the_token),
+        STORY(a_control_op_of_another_shape_is_rejected),
         STORY(the_roots_word_cannot_be_forged),
         STORY(a_revocation_without_a_cut_voids_all_below),
         STORY(a_cut_keeps_what_leads_to_its_heads),
