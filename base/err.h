@@ -66,6 +66,9 @@
       "The code is not right: compare it with what was written down.")                             \
     X(ERR_OLD_SCHEMA, -54, "old_schema",                                                           \
       "This store was written by an older meshlog: export it with that one and import it here.")   \
+    X(ERR_REFUSED, -55, "refused", "What was asked about is not allowed: the answer says why.")    \
+    X(ERR_NO_GRANT, -56, "no_grant",                                                               \
+      "Whoever signs this may not do that: `meshlog grants NODE` says what a node may.")           \
     X(ERR_STOPPED, -60, "stopped", "It was stopped before it was done: run the command again.")
 
 enum err {

@@ -36,7 +36,7 @@
 #define LIMIT_ITEMS 1024u              /* P  values in one encoded tree, itself and map keys included */
 #define LIMIT_TREE_DEPTH (LIMIT_DEPTH + LIMIT_TOKEN_DEPTH) /* nesting of a response, which may hold both */
 
-/* Tokens (spec/authority.md). */
+/* Tokens (spec/ucan.md). */
 #define LIMIT_TOKEN KIB(4)             /* P  bytes of a UCAN token */
 #define LIMIT_TOKEN_DEPTH 32u          /* P  nested arrays and maps in it, its envelope included */
 #define LIMIT_POLICY_STATEMENTS 256u   /* P  statements in a policy, nested ones included */

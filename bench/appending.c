@@ -8,6 +8,7 @@
 #include "bench/drafts.h"
 #include "bench/folder.h"
 #include "oplog/append.h"
+#include "oplog/authority.h"
 #include "oplog/payload.h"
 
 #define DRAFT_BYTES_MAX ((size_t)MIB(64))
@@ -103,7 +104,13 @@ static int make_store(struct appending *a, const char *dir, const char *name)
     if (rv == 0) {
         rv = store_create(path.text, &mesh, 0);
     }
-    return rv != 0 ? rv : store_open(path.text, STORE_WRITE, &a->store);
+    if (rv == 0) {
+        rv = store_open(path.text, STORE_WRITE, &a->store);
+    }
+    if (rv == 0) {
+        authority_on(a->store);
+    }
+    return rv;
 }
 
 int appending_open(const char *dir, const char *name, struct appending **out)

@@ -6,10 +6,12 @@
 #include "bench/copying.h"
 #include "bench/folder.h"
 #include "bench/ingesting.h"
+#include "bench/judging.h"
 #include "bench/memory.h"
 #include "oplog/verify.h"
 
 #define ROUNDS 7u
+#define JUDGED_ROWS 1024u
 #define ROUNDS_SHORT 15u /* For rounds of about the length of a raw one. */
 #define MEMORY_FACTOR 5u
 #define MEMORY_TARGET MIB(64)
@@ -19,6 +21,8 @@ static const char single_store[] = "single";
 static const char ingest_store[] = "ingest";
 static const char small_store[] = "small";
 static const char import_store[] = "import";
+static const char unjudged_store[] = "unjudged";
+static const char judge_store[] = "judge";
 
 static void summarise(const struct rounds *rounds, struct figure_result *out)
 {
@@ -31,6 +35,7 @@ static void summarise(const struct rounds *rounds, struct figure_result *out)
 
 struct append_round {
     struct appending *appending;
+    struct judging *judging;
     uint64_t ops;
     double seconds;
 };
@@ -133,7 +138,7 @@ static int figure_ingest_single(struct run *run, struct figure_result *out)
     struct rounds rounds = {0};
     struct single_round round = {.ops = run->ops / 20};
     double warm_up;
-    int rv = ingesting_open(run->options->dir, single_store, run->ops, CORPUS_SINGLES,
+    int rv = ingesting_open(run->options->dir, single_store, run->ops, CORPUS_SINGLES, true,
                             &round.ingesting);
     if (rv != 0) {
         return rv;
@@ -154,7 +159,7 @@ static int need_small(struct run *run)
     double seconds;
     int rv = run->has_small
                  ? 0
-                 : ingesting_all(run->options->dir, small_store, run->ops / 10, &seconds);
+                 : ingesting_all(run->options->dir, small_store, run->ops / 10, true, &seconds);
     run->has_small = rv == 0;
     return rv;
 }
@@ -184,7 +189,7 @@ static int measure_ingest_segments(void *ctx, double *out)
     struct run *run = ctx;
     double seconds;
     run->has_ingested = false;
-    int rv = ingesting_all(run->options->dir, ingest_store, run->ops, &seconds);
+    int rv = ingesting_all(run->options->dir, ingest_store, run->ops, true, &seconds);
     if (rv == 0) {
         rv = note_file_bytes(run);
     }
@@ -369,6 +374,94 @@ static int figure_import(struct run *run, struct figure_result *out)
     return rv;
 }
 
+/* Authority ----------------------------------------------------------------------------- */
+
+struct judge_round {
+    struct judging *judging;
+    double seconds;
+};
+
+static int measure_judge(void *ctx, double *out)
+{
+    struct judge_round *round = ctx;
+    return judging_judge(round->judging, round->seconds, out);
+}
+
+static int judge_with(struct run *run, enum judging_policy policy, struct figure_result *out)
+{
+    struct rounds rounds = {0};
+    struct judge_round round = {.seconds = run->round_s};
+    int rv = judging_open(run->options->dir, judge_store, policy, JUDGED_ROWS, &round.judging);
+    if (rv != 0) {
+        return rv;
+    }
+    rv = run_rounds(run, ROUNDS, RAW_verify_per_s, measure_judge, &round, &rounds);
+    judging_close(round.judging);
+    summarise(&rounds, out);
+    return rv;
+}
+
+static int figure_judge_open(struct run *run, struct figure_result *out)
+{
+    return judge_with(run, JUDGING_OPEN, out);
+}
+
+static int figure_judge_policy(struct run *run, struct figure_result *out)
+{
+    return judge_with(run, JUDGING_TERMS, out);
+}
+
+static int measure_rejudge(void *ctx, double *out)
+{
+    struct append_round *round = ctx;
+    double seconds;
+    int rv = judging_revoke(round->judging, &seconds);
+    *out = (double)round->ops / seconds;
+    return rv;
+}
+
+/* Half as many ops as the corpus has: 100,000 of 200,000. */
+static int figure_rejudge(struct run *run, struct figure_result *out)
+{
+    struct rounds rounds = {0};
+    struct append_round round = {.ops = run->ops / 2};
+    double warm_up;
+    int rv = judging_open(run->options->dir, judge_store, JUDGING_OPEN, round.ops, &round.judging);
+    if (rv != 0) {
+        return rv;
+    }
+    rv = measure_rejudge(&round, &warm_up);
+    if (rv == 0) {
+        rv = run_rounds(run, ROUNDS, RAW_verify_per_s, measure_rejudge, &round, &rounds);
+    }
+    judging_close(round.judging);
+    summarise(&rounds, out);
+    return rv;
+}
+
+static int measure_unjudged(void *ctx, double *out)
+{
+    const struct run *run = ctx;
+    double seconds;
+    int rv = ingesting_all(run->options->dir, unjudged_store, run->ops, false, &seconds);
+    *out = (double)run->ops / seconds;
+    return rv;
+}
+
+/* The same segments into a store that judges and one that does not. */
+static int figure_judging(struct run *run, struct figure_result *out)
+{
+    struct rounds rounds = {0};
+    double warm_up;
+    int rv = measure_ingest_segments(run, &warm_up);
+    if (rv == 0) {
+        rv = run_against(ROUNDS_SHORT, measure_unjudged, run, measure_ingest_segments, run,
+                         &rounds);
+    }
+    summarise(&rounds, out);
+    return rv;
+}
+
 /* Memory ------------------------------------------------------------------------------ */
 
 static int need_memory(struct run *run)
@@ -425,6 +518,7 @@ static int figure_backup(struct run *run, struct figure_result *out)
 static const char open_note[] = "against a store with a tenth of the ops";
 static const char bytes_note[] = "against the average bytes of an op";
 static const char backup_note[] = "against a copy of the same file, synced";
+static const char judging_note[] = "against the same without judging";
 static const char memory_note[] = "against 64 MiB, at five times the ops";
 
 const struct figure figures[FIGURES] = {
@@ -432,6 +526,10 @@ const struct figure figures[FIGURES] = {
     {"append_sync", "ops/s", NULL, 0.8, RAW_commit_per_s, true, figure_append_sync},
     {"ingest_single", "ops/s", NULL, 0.8, RAW_verify_all_per_s, true, figure_ingest_single},
     {"ingest_segments", "ops/s", NULL, 8, RAW_verify_per_s, true, figure_ingest_segments},
+    {"judging", "ops/s", judging_note, 0.9, RAW_NONE, true, figure_judging},
+    {"judge_open", "ops/s", NULL, 100, RAW_verify_per_s, true, figure_judge_open},
+    {"judge_policy", "ops/s", NULL, 15, RAW_verify_per_s, true, figure_judge_policy},
+    {"rejudge", "ops/s", NULL, 15, RAW_verify_per_s, true, figure_rejudge},
     {"verify_store", "ops/s", NULL, 15, RAW_verify_per_s, true, figure_verify_store},
     {"open", "ms", open_note, 2, RAW_NONE, false, figure_open},
     {"bytes_per_op", "bytes", bytes_note, 1.6, RAW_NONE, false, figure_bytes_per_op},
@@ -445,8 +543,9 @@ const struct figure figures[FIGURES] = {
 
 void figures_clean(struct run *run)
 {
-    static const char *const names[] = {append_store, single_store, ingest_store, small_store,
-                                        import_store, "memory",     "memory2"};
+    static const char *const names[] = {append_store, single_store, ingest_store,
+                                        small_store,  import_store, unjudged_store,
+                                        judge_store,  "memory",     "memory2"};
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         struct path path;
         if (folder_path(run->options->dir, names[i], &path) == 0) {

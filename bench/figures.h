@@ -20,7 +20,7 @@ struct figure {
     int (*run)(struct run *run, struct figure_result *out);
 };
 
-#define FIGURES 13u
+#define FIGURES 17u
 extern const struct figure figures[FIGURES];
 
 /* Remove the stores that the figures have left. */

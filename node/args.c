@@ -16,6 +16,7 @@ struct reading {
     int count;
     int at;            /* The next word. */
     bool only_args;    /* After "--". */
+    const char *group; /* The first word of a command of two; NULL before it. */
     bool command_seen; /* The words after it are arguments. */
     bool help;
     unsigned params; /* Arguments taken so far. */
@@ -65,23 +66,25 @@ static int read_named(struct reading *reading, const char *flag, const char *nam
     return 0;
 }
 
-static int parse_json(struct reading *reading, const char *flag, struct bytes text,
+static int parse_json(struct reading *reading, const struct flag *flag, struct bytes text,
                       struct value *out)
 {
+    uint32_t depth = flag->type == FLAG_TREE ? LIMIT_TOKEN_DEPTH : LIMIT_DEPTH;
     struct json_why why;
     char room[sizeof(why.text) + 1];
     if (text.len == 0) {
-        return call_fail(reading->call, ERR_BAD_JSON, "--%s is empty: {} is an empty one.", flag);
+        return call_fail(reading->call, ERR_BAD_JSON, "--%s is empty: {} is an empty one.",
+                         flag->name);
     }
-    int rv = value_from_json(reading->arena, text, out, &why);
+    int rv = value_from_json_within(reading->arena, text, depth, out, &why);
     if (rv == 0) {
         return 0;
     }
-    return call_fail(reading->call, rv, "The value of --%s is not JSON that can be used: %s", flag,
-                     json_reason(rv, &why, room));
+    return call_fail(reading->call, rv, "The value of --%s is not JSON that can be used: %s",
+                     flag->name, json_reason(rv, &why, room));
 }
 
-static int json_value(struct reading *reading, const char *flag, const char *word,
+static int json_value(struct reading *reading, const struct flag *flag, const char *word,
                       struct value *out)
 {
     if (word[0] != '@' && strcmp(word, "-") != 0) {
@@ -89,7 +92,7 @@ static int json_value(struct reading *reading, const char *flag, const char *wor
     }
     struct buf text;
     buf_init(&text, LIMIT_JSON_LINE);
-    int rv = read_named(reading, flag, word, &text);
+    int rv = read_named(reading, flag->name, word, &text);
     if (rv == 0) {
         rv = parse_json(reading, flag, buf_bytes(&text), out);
     }
@@ -164,8 +167,8 @@ static int put_flag(struct reading *reading, const struct flag *flag, const char
         value_push(reading->arena, &value, value_text(word));
     } else if (flag->type == FLAG_COUNT) {
         rv = count_value(reading, flag, word, &value);
-    } else if (flag->type == FLAG_JSON) {
-        rv = json_value(reading, flag->name, word, &value);
+    } else if (flag->type == FLAG_JSON || flag->type == FLAG_TREE) {
+        rv = json_value(reading, flag, word, &value);
     }
     value_put(reading->arena, request, flag->key, value);
     return rv;
@@ -208,7 +211,7 @@ static bool is_common(const struct flag *flag)
 
 /* Words --------------------------------------------------------------------------------- */
 
-enum word_type { WORD_COMMAND, WORD_ARGUMENT, WORD_FLAG };
+enum word_type { WORD_GROUP, WORD_COMMAND, WORD_ARGUMENT, WORD_FLAG };
 
 /* A word, and if it is a flag, what is known of it. */
 struct word {
@@ -218,7 +221,8 @@ struct word {
     const char *value;       /* NULL where one is missing. */
 };
 
-/* A flag may stand before its command, so one of any command is known as such. */
+/* A flag may stand before its command, so one of any command is known as such. Where they differ
+ * in whether they take a value, the first in the table decides. */
 static const struct flag *find_flag(const struct reading *reading, const char *word)
 {
     struct bytes name = bytes_of(word + 2, strcspn(word + 2, "="));
@@ -243,6 +247,17 @@ static void read_flag(struct reading *reading, struct word *out)
     }
 }
 
+/* The first word that is no flag, and after that of a group one more. */
+static void read_command(struct reading *reading, struct word *out)
+{
+    bool is_group = reading->group == NULL && command_is_group(out->text);
+    out->type = is_group ? WORD_GROUP : WORD_COMMAND;
+    reading->command_seen = !is_group;
+    if (is_group) {
+        reading->group = out->text;
+    }
+}
+
 /* False after the last. */
 static bool next_word(struct reading *reading, struct word *out)
 {
@@ -257,8 +272,7 @@ static bool next_word(struct reading *reading, struct word *out)
     *out = (struct word){.type = WORD_ARGUMENT, .text = reading->words[reading->at++]};
     bool dashed = !reading->only_args && out->text[0] == '-' && out->text[1] != 0;
     if (!reading->command_seen && (!dashed || strcmp(out->text, "--version") == 0)) {
-        out->type = WORD_COMMAND;
-        reading->command_seen = true;
+        read_command(reading, out);
     } else if (dashed) {
         read_flag(reading, out);
     }
@@ -269,7 +283,17 @@ static void rewind_words(struct reading *reading)
 {
     reading->at = 0;
     reading->only_args = false;
+    reading->group = NULL;
     reading->command_seen = false;
+}
+
+/* The whole name of the command, whose last word was read. */
+static const char *command_name(struct reading *reading, const char *word)
+{
+    if (reading->group != NULL) {
+        return (const char *)arena_format(reading->arena, "%s %s", reading->group, word).data;
+    }
+    return strcmp(word, "--version") == 0 ? "version" : word;
 }
 
 /* Find the command, and whether --json was given, however wrong the rest may be. */
@@ -279,8 +303,11 @@ static int find_command(struct reading *reading)
     int rv = 0;
     while (next_word(reading, &word)) {
         if (word.type == WORD_COMMAND) {
-            const char *name = strcmp(word.text, "--version") == 0 ? "version" : word.text;
-            rv = command_read(reading->call, name, &reading->args->command);
+            const char *name = command_name(reading, word.text);
+            rv = arena_error(reading->arena);
+            if (rv == 0) {
+                rv = command_read(reading->call, name, &reading->args->command);
+            }
         } else if (word.type == WORD_FLAG && strcmp(word.text, "--json") == 0) {
             reading->args->json = true;
         }
@@ -343,11 +370,24 @@ static int take_words(struct reading *reading)
 static void turn_to_help(struct reading *reading)
 {
     const struct command *about = reading->args->command;
+    const char *topic = about != NULL ? about->name : reading->group;
     reading->args->command = command_find("help");
     reading->args->request = value_map();
-    if (about != NULL) {
-        value_put(reading->arena, &reading->args->request, "command", value_text(about->name));
+    if (topic != NULL) {
+        value_put(reading->arena, &reading->args->request, "command", value_text(topic));
     }
+}
+
+static int fail_no_command(struct reading *reading)
+{
+    if (reading->group != NULL) {
+        return call_fail(reading->call, ERR_USAGE,
+                         "`meshlog %s` needs one more word: see `meshlog help %s`.", reading->group,
+                         reading->group);
+    }
+    return call_fail(reading->call, ERR_USAGE,
+                     "No command was given: `meshlog help` lists them, `meshlog demo` shows a "
+                     "store at work.");
 }
 
 int args_parse(struct call *call, struct arena *arena, int count, const char *const words[],
@@ -366,9 +406,7 @@ int args_parse(struct call *call, struct arena *arena, int count, const char *co
     if (reading.help) {
         turn_to_help(&reading);
     } else if (out->command == NULL) {
-        return call_fail(call, ERR_USAGE,
-                         "No command was given: `meshlog help` lists them, `meshlog demo` shows a "
-                         "store at work.");
+        return fail_no_command(&reading);
     } else if (reading.params < out->command->required) {
         return call_fail(call, ERR_USAGE,
                          "`meshlog %s` needs one more argument: see `meshlog help %s`.",

@@ -121,14 +121,38 @@ int call_fail_tree(struct call *call, int err)
     return call_fail(call, err, "The answer cannot be put together: %s", err_sentence(err));
 }
 
+int open_judging(const char *dir, enum store_mode mode, struct store **out)
+{
+    int rv = store_open(dir, mode, out);
+    if (rv == 0) {
+        authority_on(*out);
+    }
+    return rv;
+}
+
 int call_open(struct call *call, enum store_mode mode, struct store **out)
 {
-    int rv = store_open(call->store, mode, out);
+    int rv = open_judging(call->store, mode, out);
+    return rv == 0 ? 0 : call_fail_store(call, rv);
+}
+
+int call_reading(struct call *call, reading_fn *answer)
+{
+    struct store *store;
+    struct txn *txn;
+    int rv = call_open(call, STORE_READ, &store);
     if (rv != 0) {
-        return call_fail_store(call, rv);
+        return rv;
     }
-    authority_on(*out);
-    return 0;
+    rv = txn_begin_read(store, &txn);
+    if (rv == 0) {
+        rv = answer(call, txn);
+        txn_abort(txn);
+    } else {
+        rv = call_fail_store(call, rv);
+    }
+    store_close(store);
+    return rv;
 }
 
 int call_emit(struct call *call, const struct value *response)

@@ -68,8 +68,15 @@ int call_fail_store(struct call *call, int err);
 /* An error of memory or of a tree that became too large. */
 int call_fail_tree(struct call *call, int err);
 
-/* Open the call's store. */
+/* store_open, for a store whose ops are judged by grants (oplog/authority.h), as commands do. */
+int open_judging(const char *dir, enum store_mode mode, struct store **out) ERR_MUST_CHECK;
+
+/* Open the call's store so. */
 int call_open(struct call *call, enum store_mode mode, struct store **out) ERR_MUST_CHECK;
+
+/* Open the call's store and answer from one reading transaction. */
+typedef int reading_fn(struct call *call, struct txn *txn) ERR_MUST_CHECK;
+int call_reading(struct call *call, reading_fn *answer) ERR_MUST_CHECK;
 
 int call_emit(struct call *call, const struct value *response) ERR_MUST_CHECK;
 int call_flush(struct call *call) ERR_MUST_CHECK;

@@ -1,6 +1,7 @@
 #include "node/command.h"
 
 #include "base/text.h"
+#include "node/actor.h"
 #include "node/people.h"
 #include "oplog/kinds.h"
 
@@ -57,8 +58,64 @@ static const struct flag compact_flags[] = {
     {.name = NULL},
 };
 
+static const struct flag at_flags[] = {
+    {"at", FLAG_TEXT, "at", "UNIX", "as it was or will be then, in Unix seconds"},
+    {.name = NULL},
+};
+
+static const struct flag delegate_flags[] = {
+    {"cmd", FLAG_TEXT, "cmd", "COMMAND", "what is allowed: a path, / for everything"},
+    {"policy", FLAG_TREE, "policy", "JSON", "what must hold for each op: an array of statements"},
+    {"expires", FLAG_TEXT, "expires", "WHEN", "12h, 90d, 1y, Unix seconds or never (90d)"},
+    {"not-before", FLAG_TEXT, "not_before", "WHEN", "Unix seconds, or now; else it covers all"},
+    {"meta", FLAG_TREE, "meta", "JSON", "more that the token says: an object"},
+    {"delegable", FLAG_SWITCH, "delegable", "", "the node may pass it on"},
+    {"renew", FLAG_TEXT, "renew", "CID", "say what this token says, for longer"},
+    {"out", FLAG_TEXT, "out", "FILE", "write the token for `accept` there"},
+    ACTOR_FLAGS,
+    {.name = NULL},
+};
+
+static const struct flag revoke_flags[] = {
+    {"keep-through", FLAG_TEXT, "keep_through", "HASH,…", "the last ops that stay, or now (now)"},
+    {"void-all", FLAG_SWITCH, "void_all", "", "nothing that the token allowed stays"},
+    {"dry-run", FLAG_SWITCH, "dry_run", "", "only show what would change"},
+    ACTOR_FLAGS,
+    {.name = NULL},
+};
+
 static const struct flag fsm_flags[] = {
     {"format", FLAG_TEXT, "format", "FORMAT", "table (with a small tree), dot or mermaid"},
+    {.name = NULL},
+};
+
+static const struct flag check_flags[] = {
+    {"invocation", FLAG_TEXT, "invocation", "T", "the invocation"},
+    {"proof", FLAG_TEXTS, "proofs", "T", "a delegation, in any order; may be repeated"},
+    {"time", FLAG_TEXT, "time", "UNIX", "the time it is checked for (now)"},
+    {"revoked", FLAG_TEXTS, "revoked", "CID", "a token that does not count; may be repeated"},
+    {.name = NULL},
+};
+
+static const struct flag mint_flags[] = {
+    {"key", FLAG_TEXT, "key", "FILE", "who signs: node.key, root.key, or a seed in hex"},
+    {"aud", FLAG_TEXT, "aud", "DID", "for whom it is"},
+    {"sub", FLAG_TEXT, "sub", "DID|null", "whose power it is; null: all that the signer is given"},
+    {"cmd", FLAG_TEXT, "cmd", "C", "what may be done, or shall be: /claim/create"},
+    {"policy", FLAG_TREE, "policy", "JSON", "what must hold for the arguments ([])"},
+    {"nbf", FLAG_TEXT, "nbf", "UNIX", "from when on it holds (ever since)"},
+    {"exp", FLAG_TEXT, "exp", "UNIX|null", "until when it holds (null: without end)"},
+    {"meta", FLAG_TREE, "meta", "JSON", "an object that says more"},
+    {"invocation", FLAG_SWITCH, "invocation", "", "make an invocation instead"},
+    {"args", FLAG_TREE, "args", "JSON", "its arguments: an object ({})"},
+    {"proof", FLAG_TEXTS, "proofs", "T", "a delegation that proves it, the root first"},
+    {"out", FLAG_TEXT, "out", "FILE", "write it there too, in base64"},
+    {.name = NULL},
+};
+
+static const struct flag policy_flags[] = {
+    {"policy", FLAG_TREE, "policy", "JSON", "the statements, an array"},
+    {"args", FLAG_TREE, "args", "JSON", "what they shall hold for"},
     {.name = NULL},
 };
 
@@ -96,7 +153,9 @@ const struct command commands[] = {
      .flags = append_flags,
      .notes =
          "Prints the id of the op. Payloads hold no fractions (scale them) and no keys named op\n"
-         "or target. Bytes are {\"/\":{\"bytes\":\"<base64>\"}}, links {\"/\":\"<cid>\"}.\n\n"
+         "or target. Bytes are {\"/\":{\"bytes\":\"<base64>\"}}, links {\"/\":\"<cid>\"}; ids, "
+         "hashes and\n"
+         "CIDs that name what an op is about may stand as they are shown.\n\n"
          "A line of a batch is {\"kind\":…,\"payload\":{…},\"deps\":[…],\"ref\":…}; deps and ref "
          "may\n"
          "be left out, ref comes back with the result. Prints an id for each line once it is\n"
@@ -203,6 +262,111 @@ const struct command commands[] = {
      .needs_store = true,
      .run = run_root,
      .print = print_root},
+    {.name = "nodes",
+     .summary = "List the nodes of the mesh, and which of them may write.",
+     .usage = "nodes [--at UNIX]",
+     .flags = at_flags,
+     .notes =
+         "Active: a token allows what it would write now. Suspended: only outside the time that\n"
+         "its tokens are for. Revoked: no longer. Pending: nobody has admitted it yet, or it has\n"
+         "written nothing yet. An owner may set the rules of the mesh. The name is what the node\n"
+         "calls itself.",
+     .examples = "meshlog nodes\n"
+                 "meshlog --json nodes --at 1767225600",
+     .needs_store = true,
+     .run = run_nodes,
+     .print = print_nodes},
+    {.name = "grants",
+     .summary = "List the tokens that are for a node: what it may do, and for how long.",
+     .usage = "grants NODE [--at UNIX]",
+     .params = {"node"},
+     .required = 1,
+     .flags = at_flags,
+     .notes = "NODE is a did:key, the first letters of one, or the name of a node.",
+     .examples = "meshlog grants phone\n"
+                 "meshlog --json grants did:key:z6MkhaXg",
+     .needs_store = true,
+     .run = run_grants,
+     .print = print_grants},
+    {.name = "delegate",
+     .summary = "Admit a device, or allow it more: sign a token for it.",
+     .usage = "delegate DID --cmd COMMAND [--policy JSON] [--expires WHEN] [--out FILE] …\n"
+              "delegate --renew CID [--expires WHEN] …",
+     .params = {"did"},
+     .flags = delegate_flags,
+     .notes =
+         "DID is what `init --mesh` shows on the new device. There `accept FILE` takes the token\n"
+         "that --out wrote. Nobody can pass on more than they may themselves.\n\n"
+         "A token ends after 90 days, or with those above it, unless --expires says otherwise; "
+         "ops\n"
+         "dated outside its time do not count. --renew makes one with the same content that ends\n"
+         "later: ops written in between count then too. Without --not-before a token covers older\n"
+         "ops as well, also those that a revocation has voided.\n\n"
+         "Commands are paths; one covers those below it: / (everything), /claim, /claim/create,\n"
+         "/evidence, /entity, /assert, /job/claim, /read/claim, … A policy looks at the op's\n"
+         "content, at .op (kind, time, author) and at .target, what it is about. Unless\n"
+         "--delegable, [\"==\",\".op.author\",DID] is added: the node may not pass it on.",
+     .examples = "meshlog delegate did:key:z6Mk… --cmd / --out phone.token\n"
+                 "meshlog delegate did:key:z6Mk… --cmd /job --expires 1y --as root\n"
+                 "meshlog delegate did:key:z6Mk… --cmd /evidence --policy "
+                 "'[[\"==\",\".source_type\",\"calendar\"]]'\n"
+                 "meshlog delegate --renew bafy… --expires 1y",
+     .needs_store = true,
+     .run = run_delegate,
+     .print = print_delegate},
+    {.name = "accept",
+     .summary = "Join the mesh on a new device, with the token that was made for it.",
+     .usage = "accept FILE",
+     .params = {"file"},
+     .required = 1,
+     .notes =
+         "After `init --mesh DID` here and `delegate` of the shown name elsewhere. Writes this\n"
+         "node's first op, which carries the token; `export` then brings it to the others.",
+     .examples = "meshlog init --mesh did:key:z6Mk… --name phone\n"
+                 "meshlog accept phone.token",
+     .needs_store = true,
+     .run = run_accept,
+     .print = print_accept},
+    {.name = "revoke",
+     .summary = "Take a device's tokens back, all of them or one.",
+     .usage = "revoke NODE|CID [--keep-through now|HASH,… | --void-all] [--as node|root] "
+              "[--dry-run]",
+     .params = {"target"},
+     .required = 1,
+     .flags = revoke_flags,
+     .notes =
+         "What the device wrote until now, as far as it is here, stays; what it writes from now\n"
+         "on is void, and so is what comes late. --keep-through names other last ops that stay,\n"
+         "those before them included. --void-all keeps nothing. It also holds for the devices\n"
+         "that it has let in. --dry-run shows what would change, and writes nothing.\n\n"
+         "NODE is a did:key, the first letters of one, or a name. Whoever issued a token can\n"
+         "revoke it; owners those that the root did not issue; the root each. To admit the\n"
+         "device again, `delegate` to it anew.",
+     .examples = "meshlog revoke phone --dry-run\n"
+                 "meshlog revoke phone --as root --root /media/stick/root.key\n"
+                 "meshlog revoke bafy… --void-all",
+     .needs_store = true,
+     .run = run_revoke,
+     .print = print_revoke},
+    {.name = "seal",
+     .summary = "Close the tokens of this node that have ended, so that nobody dates an op back.",
+     .usage = "seal",
+     .notes = "A day after its end a token that was not renewed is revoked. What is here by then\n"
+              "stays. Only tokens that this node has issued; run it now and then.",
+     .examples = "meshlog seal",
+     .needs_store = true,
+     .run = run_seal,
+     .print = print_seal},
+    {.name = "why",
+     .summary = "Say why an op counts or not, and who allowed it.",
+     .usage = "why ID",
+     .params = {"id"},
+     .required = 1,
+     .notes = "The first 6 or more letters of the id are enough if no other begins with them.",
+     .examples = "meshlog why 01J9ZC4V5M",
+     .needs_store = true,
+     .run = run_why,
+     .print = print_why},
     {.name = "backup",
      .summary = "Copy the store into a new folder, also while it is being written to.",
      .usage = "backup DIR",
@@ -256,6 +420,67 @@ const struct command commands[] = {
                  "meshlog fsm node --format dot | dot -Tsvg > node.svg",
      .run = run_fsm,
      .print = print_fsm},
+    {.name = "ucan inspect",
+     .summary = "Show what a token (UCAN 1.0) says.",
+     .usage = "ucan inspect T",
+     .params = {"token"},
+     .required = 1,
+     .notes = "T is a file with the token (raw, base64 or base64url), or base64 or base64url of "
+              "it.\n"
+              "A wrong signature is told, and is no error here.",
+     .examples = "meshlog ucan inspect laptop.token\n"
+                 "meshlog --json ucan inspect glhAjm4YpBUWgEVm…",
+     .run = run_ucan_inspect,
+     .print = print_ucan_inspect},
+    {.name = "ucan check",
+     .summary = "Does a chain of delegations allow an invocation? Ends with 1 if not.",
+     .usage = "ucan check --invocation T [--proof T]… [--time UNIX] [--revoked CID]…",
+     .flags = check_flags,
+     .notes = "T as with `ucan inspect`. The first thing that is wrong is named, and where: the "
+              "number of\n"
+              "a proof, the root being 0, or none for the invocation itself. Looked at in this "
+              "order:\n"
+              "  Malformed TooLong UnavailableProof InvalidSignature InvalidClaim Expired "
+              "TooEarly\n"
+              "  InvalidAudience InvalidSubject InvalidCommand MatchError Revoked",
+     .examples =
+         "meshlog ucan check --invocation call.token --proof root.token --proof laptop.token\n"
+         "meshlog --json ucan check --invocation call.token --proof root.token --time "
+         "1767225600",
+     .run = run_ucan_check,
+     .print = print_ucan_check},
+    {.name = "ucan mint",
+     .summary = "Make a token: a delegation, or an invocation.",
+     .usage = "ucan mint --key FILE --aud DID --sub DID|null --cmd C [--policy JSON] …\n"
+              "ucan mint --invocation --key FILE --sub DID --cmd C [--args JSON] [--proof T]… …",
+     .flags = mint_flags,
+     .notes = "Prints the token in base64. It does not end unless --exp says when. A passphrase is "
+              "asked\n"
+              "for, or taken from --passphrase-file. JSON may also be @FILE, or - for stdin.\n"
+              "No store is needed, and nothing is written to a log: on the mesh, `delegate` makes "
+              "tokens.",
+     .examples =
+         "meshlog ucan mint --key root.key --aud did:key:z6MkB… --sub did:key:z6MkA… --cmd /claim "
+         "\\\n"
+         "    --policy '[[\"==\",\".domain\",\"work\"]]' --exp 1767225600 --out laptop.token\n"
+         "meshlog ucan mint --key laptop.key --sub did:key:z6MkA… --cmd /claim/create --invocation "
+         "\\\n"
+         "    --args '{\"domain\":\"work\"}' --proof laptop.token",
+     .run = run_ucan_mint,
+     .print = print_ucan_mint},
+    {.name = "ucan policy",
+     .summary = "Does a policy hold for some arguments? Ends with 1 if not.",
+     .usage = "ucan policy --policy JSON --args JSON",
+     .flags = policy_flags,
+     .notes = "A policy is an array of statements that all must hold:\n"
+              "  [\"==\", \".status\", \"draft\"]                 also != < <= > >=\n"
+              "  [\"like\", \".email\", \"*@example.com\"]         * stands for any letters, \\* "
+              "for itself\n"
+              "  [\"and\", […]]  [\"or\", […]]  [\"not\", …]\n"
+              "  [\"all\", \".to\", [\"like\", \".\", \"*.org\"]]   for each of them; also any",
+     .examples = "meshlog ucan policy --policy '[[\">=\",\".age\",21]]' --args '{\"age\":35}'",
+     .run = run_ucan_policy,
+     .print = print_ucan_policy},
     {.name = "bench",
      .summary = "Measure this machine: how fast the log is, and how fast it could be.",
      .usage = "bench [--ops N] [--only NAME,…]",
@@ -286,8 +511,9 @@ const struct command commands[] = {
     {.name = "help",
      .summary = "Say what there is, or more about one command.",
      .usage = "help [COMMAND]",
-     .params = {"command"},
-     .examples = "meshlog help append",
+     .params = {"command", "second"},
+     .examples = "meshlog help append\n"
+                 "meshlog help ucan mint",
      .run = run_help,
      .print = print_text},
     {.name = "version",
@@ -307,6 +533,21 @@ const struct command *command_find(const char *name)
         }
     }
     return NULL;
+}
+
+bool command_is_in(const struct command *command, const char *group)
+{
+    size_t len = strlen(group);
+    return strncmp(command->name, group, len) == 0 && command->name[len] == ' ';
+}
+
+bool command_is_group(const char *word)
+{
+    const struct command *command = commands;
+    while (command->name != NULL && !command_is_in(command, word)) {
+        command++;
+    }
+    return command->name != NULL;
 }
 
 /* Keep the nearer of two names. Short words have many neighbours, so they must be nearer. */

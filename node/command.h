@@ -11,6 +11,7 @@ enum flag_type {
     FLAG_TEXTS,  /* may be repeated: an array of texts */
     FLAG_COUNT,  /* an integer from 1 on */
     FLAG_JSON,   /* any value, from JSON, @FILE or - (standard input) */
+    FLAG_TREE,   /* the same, nested as deeply as a token may be */
 };
 
 struct flag {
@@ -22,7 +23,8 @@ struct flag {
 };
 
 struct command {
-    const char *name; /* NULL ends the table. */
+    const char *name; /* One word, or two: those with the same first word are a group. NULL ends
+                         the table. */
     const char *summary;
     const char *usage;     /* One line for each form, without "meshlog ". */
     const char *params[3]; /* Names of the arguments, which are their fields in the request. */
@@ -43,6 +45,12 @@ extern const struct flag common_flags[];
 
 const struct command *command_find(const char *name);
 
+/* Is it the first word of a group? */
+bool command_is_group(const char *word);
+
+/* Is the command in the group of that word? */
+bool command_is_in(const struct command *command, const char *group);
+
 /* The same, or ERR_USAGE with the nearest name. */
 int command_read(struct call *call, const char *name, const struct command **out) ERR_MUST_CHECK;
 
@@ -53,7 +61,8 @@ const char *flag_suggest(const struct command *command, const char *name);
 const struct flag *flag_find(const struct command *command, struct bytes name);
 
 command_fn run_init, run_append, run_log, run_show, run_frontier, run_verify, run_export,
-    run_import, run_backup, run_compact, run_root, run_fsm, run_bench, run_bench_memory, run_demo,
-    run_help, run_version;
+    run_import, run_backup, run_compact, run_root, run_nodes, run_grants, run_delegate, run_accept,
+    run_revoke, run_seal, run_why, run_ucan_inspect, run_ucan_check, run_ucan_mint, run_ucan_policy,
+    run_fsm, run_bench, run_bench_memory, run_demo, run_help, run_version;
 
 #endif

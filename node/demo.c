@@ -248,9 +248,9 @@ static int copy_store(struct demo *demo, struct taken *good, struct taken *bad)
     struct ingest *ingest = NULL;
     struct buf wire;
     buf_init(&wire, 2 * LIMIT_SEGMENT_BYTES);
-    int rv = store_open(demo->laptop, STORE_READ, &from);
+    int rv = open_judging(demo->laptop, STORE_READ, &from);
     if (rv == 0) {
-        rv = store_open(demo->phone, STORE_WRITE, &to);
+        rv = open_judging(demo->phone, STORE_WRITE, &to);
     }
     if (rv == 0) {
         rv = ingest_begin(to, 1, count_taken, good, &ingest);

@@ -5,6 +5,7 @@
 #include "oplog/clock.h"
 #include "oplog/erase.h"
 #include "oplog/kinds.h"
+#include "ucan/cid.h"
 
 static int read_kind(struct call *call, const struct value *request, uint32_t *out)
 {
@@ -98,47 +99,90 @@ static int fail_payload(struct call *call, int err, const struct value *payload)
     return rv != 0 ? rv : call_fail(call, err, "The payload cannot be used: %s", err_sentence(err));
 }
 
-/* Erases -------------------------------------------------------------------------------- */
+/* Names ----------------------------------------------------------------------------------- */
 
-/* Turn a text that is an id or a hash into its bytes; anything else stays. */
-static void bytes_from_text(struct arena *arena, struct value *value, bool is_hash)
+/* Fields whose bytes people write as they are shown. */
+enum name_type { NAME_NONE, NAME_ID, NAME_HASH, NAME_CID };
+
+static const struct {
+    const char *field;
+    enum name_type type;
+} names[] = {
+    {"about", NAME_ID}, {"by", NAME_ID},   {"claim", NAME_ID},  {"evidence", NAME_ID},
+    {"id", NAME_ID},    {"job", NAME_ID},  {"record", NAME_ID}, {"hash", NAME_HASH},
+    {"cut", NAME_HASH}, {"cid", NAME_CID},
+};
+
+static enum name_type name_type_of(struct bytes field)
+{
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        if (bytes_equal(field, bytes_of_text(names[i].field))) {
+            return names[i].type;
+        }
+    }
+    return NAME_NONE;
+}
+
+/* The bytes that a text names; false when it names none. */
+static bool read_name(struct bytes text, enum name_type type, struct buf *out)
 {
     struct op_id low;
     struct op_id high;
     struct op_hash hash;
-    if (value->type != VALUE_TEXT) {
-        return;
+    struct cid cid;
+    if (type == NAME_ID && text.len == OP_ID_TEXT - 1 && op_id_parse(text, &low, &high) == 0) {
+        buf_put(out, low.b, sizeof(low.b));
+    } else if (type == NAME_HASH && hex_decode(text, hash.b, sizeof(hash.b)) == 0) {
+        buf_put(out, hash.b, sizeof(hash.b));
+    } else if (type == NAME_CID && cid_from_text(text, &cid) == 0) {
+        buf_put(out, cid.b, sizeof(cid.b));
     }
-    if (is_hash && hex_decode(value->bytes, hash.b, sizeof(hash.b)) == 0) {
-        *value = value_bytes(arena_copy(arena, bytes_of(hash.b, sizeof(hash.b))));
-    } else if (!is_hash && value->bytes.len == OP_ID_TEXT - 1 &&
-               op_id_parse(value->bytes, &low, &high) == 0) {
-        *value = value_bytes(arena_copy(arena, bytes_of(low.b, sizeof(low.b))));
+    return out->len > 0;
+}
+
+/* Turn a text of that type into its bytes; anything else stays. */
+static void text_to_name(struct arena *arena, struct value *value, enum name_type type)
+{
+    uint8_t room[sizeof(struct cid)];
+    struct buf name = buf_over(room, sizeof(room));
+    if (value->type == VALUE_TEXT && read_name(value->bytes, type, &name)) {
+        *value = value_bytes(arena_copy(arena, buf_bytes(&name)));
+    }
+}
+
+/* The same for a field, which may be a list of them. */
+static void field_to_name(struct arena *arena, struct value *value, enum name_type type)
+{
+    text_to_name(arena, value, type);
+    for (uint32_t i = 0; value->type == VALUE_ARRAY && i < value->count; i++) {
+        text_to_name(arena, &value->items[i], type);
     }
 }
 
 static void fields_from_text(struct arena *arena, struct value *map)
 {
     for (uint32_t i = 0; map->type == VALUE_MAP && i < map->count; i++) {
-        struct bytes key = map->entries[i].key;
-        bool is_hash = bytes_equal(key, bytes_of_text("hash"));
-        if (is_hash || bytes_equal(key, bytes_of_text("id")) ||
-            bytes_equal(key, bytes_of_text("record"))) {
-            bytes_from_text(arena, &map->entries[i].value, is_hash);
+        field_to_name(arena, &map->entries[i].value, name_type_of(map->entries[i].key));
+    }
+}
+
+/* The fields of the payload, and of the maps in an Erase's "ops". */
+static void names_from_text(struct arena *arena, struct value *payload)
+{
+    fields_from_text(arena, payload);
+    for (uint32_t i = 0; i < payload->count; i++) {
+        struct value *list = &payload->entries[i].value;
+        for (uint32_t j = 0; list->type == VALUE_ARRAY && j < list->count; j++) {
+            fields_from_text(arena, &list->items[j]);
         }
     }
 }
 
-/* People write the ids and hashes of an Erase as they are shown. */
-static void erase_from_text(struct arena *arena, struct value *payload)
+/* Is a kind about something that its payload names? What makes a record has fields of its own. */
+static bool names_something(uint32_t kind)
 {
-    fields_from_text(arena, payload);
-    for (uint32_t i = 0; i < payload->count; i++) {
-        struct value *ops = &payload->entries[i].value;
-        for (uint32_t j = 0; ops->type == VALUE_ARRAY && j < ops->count; j++) {
-            fields_from_text(arena, &ops->items[j]);
-        }
-    }
+    const struct kind_rule *rule = kind_rule(kind);
+    return kind_is_control(kind) || (rule != NULL && rule->target != NULL);
 }
 
 static int check_erase(struct call *call, struct bytes payload)
@@ -167,8 +211,8 @@ static int read_payload(struct call *call, uint32_t kind, struct value *request,
         return call_fail(call, ERR_BAD_PAYLOAD,
                          "The payload must be a JSON object, such as {\"text\":\"…\"}.");
     }
-    if (kind == KIND_Erase) {
-        erase_from_text(call->arena, payload);
+    if (names_something(kind)) {
+        names_from_text(call->arena, payload);
     }
     size_t start = payloads->len;
     int rv = arena_error(call->arena); /* Then something in it is empty. */

@@ -1,6 +1,7 @@
 #include <stdlib.h>
 
 #include "node/command.h"
+#include "node/known.h"
 #include "node/opview.h"
 #include "oplog/log.h"
 
@@ -33,16 +34,6 @@ static int view_heads(struct txn *txn, uint32_t ix, struct arena *arena, struct 
     }
     free(heads);
     return rv;
-}
-
-/* The next greater key; false after the greatest. */
-static bool next_key(struct op_author *key)
-{
-    size_t i = sizeof(key->b);
-    while (i > 0 && ++key->b[i - 1] == 0) {
-        i--;
-    }
-    return i > 0;
 }
 
 static int view_authors(struct txn *txn, struct arena *arena, struct value *out)

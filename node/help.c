@@ -26,17 +26,32 @@ static void put_flags(struct buf *out, const struct flag *flags)
     }
 }
 
+/* The commands of a group, or all of them. */
+static void put_list(struct buf *out, const char *group)
+{
+    for (const struct command *command = commands; command->name != NULL; command++) {
+        char line[160];
+        (void)snprintf(line, sizeof(line), "  %-12s %s\n", command->name, command->summary);
+        if (!command->hidden && (group == NULL || command_is_in(command, group))) {
+            buf_put_text(out, line);
+        }
+    }
+}
+
+static void put_group(struct buf *out, const char *group)
+{
+    buf_put_text(out, "Commands:\n");
+    put_list(out, group);
+    buf_put_text(out, "\n`meshlog help ");
+    buf_put_text(out, group);
+    buf_put_text(out, " …` says more about each.\n");
+}
+
 static void put_overview(struct buf *out)
 {
     buf_put_text(out, "meshlog keeps a log of signed operations that a mesh of devices shares.\n\n"
                       "Usage: meshlog [--store DIR] [--json] COMMAND …\n\nCommands:\n");
-    for (const struct command *command = commands; command->name != NULL; command++) {
-        char line[160];
-        (void)snprintf(line, sizeof(line), "  %-10s %s\n", command->name, command->summary);
-        if (!command->hidden) {
-            buf_put_text(out, line);
-        }
-    }
+    put_list(out, NULL);
     buf_put_text(out, "\nEverywhere:\n");
     put_flags(out, common_flags);
     buf_put_text(out,
@@ -68,31 +83,43 @@ static void put_command(struct buf *out, const struct command *command)
     put_lines(out, "  ", command->examples);
 }
 
-static int find_topic(struct call *call, struct bytes name, const struct command **out)
+/* What help is asked for, cut: the name of a command or of a group. Empty for neither. */
+static void read_topic(const struct value *request, char out[128])
 {
-    char word[64];
-    (void)snprintf(word, sizeof(word), "%.*s", name.len < 60 ? (int)name.len : 60,
-                   (const char *)name.data);
-    return command_read(call, word, out);
+    struct bytes word;
+    out[0] = 0;
+    if (value_get_text(request, "command", &word)) {
+        (void)snprintf(out, 128, "%.*s", word.len < 60 ? (int)word.len : 60,
+                       (const char *)word.data);
+    }
+    if (value_get_text(request, "second", &word)) {
+        size_t len = strlen(out);
+        (void)snprintf(out + len, 128 - len, " %.*s", word.len < 60 ? (int)word.len : 60,
+                       (const char *)word.data);
+    }
 }
 
 int run_help(struct call *call)
 {
     const struct command *command = NULL;
-    struct bytes name;
+    char topic[128];
     struct buf text;
     int rv = 0;
-    if (value_get_text(call->request, "command", &name)) {
-        rv = find_topic(call, name, &command);
+    read_topic(call->request, topic);
+    bool is_group = command_is_group(topic);
+    if (topic[0] != 0 && !is_group) {
+        rv = command_read(call, topic, &command);
     }
     if (rv != 0) {
         return rv;
     }
     buf_init(&text, KIB(64));
-    if (command == NULL) {
-        put_overview(&text);
-    } else {
+    if (is_group) {
+        put_group(&text, topic);
+    } else if (command != NULL) {
         put_command(&text, command);
+    } else {
+        put_overview(&text);
     }
     struct value response = response_ok(call->arena);
     value_put(call->arena, &response, "text",

@@ -4,16 +4,14 @@
 #include "base/mp.h"
 #include "base/text.h"
 #include "node/command.h"
+#include "node/credential.h"
+#include "node/known.h"
 #include "node/opview.h"
 #include "node/passphrase.h"
 #include "node/request.h"
 #include "node/rootkey.h"
 #include "node/target.h"
 #include "node/wall.h"
-#include "oplog/append.h"
-#include "oplog/authority.h"
-#include "oplog/kinds.h"
-#include "oplog/payload.h"
 #include "ucan/token.h"
 
 /* What a new store is made of. */
@@ -30,20 +28,6 @@ struct founding {
 
 /* The request --------------------------------------------------------------------------- */
 
-/* Does the text reach people as it is? ERR_MALFORMED if not. */
-static int check_printable(struct bytes text)
-{
-    struct buf escaped;
-    buf_init(&escaped, KIB(4));
-    text_escape(text, KIB(4), &escaped);
-    int rv = buf_error(&escaped);
-    if (rv == 0 && !bytes_equal(buf_bytes(&escaped), text)) {
-        rv = ERR_MALFORMED;
-    }
-    buf_free(&escaped);
-    return rv;
-}
-
 static int read_name(struct founding *founding)
 {
     struct call *call = founding->call;
@@ -54,12 +38,11 @@ static int read_name(struct founding *founding)
         founding->name.len > LIMIT_NAME || !utf8_valid(founding->name)) {
         return call_fail(call, ERR_USAGE, "The name must be a text of 1 to %u bytes.", LIMIT_NAME);
     }
-    int rv = check_printable(founding->name);
-    if (rv == ERR_MALFORMED) {
+    if (!is_name(founding->name)) {
         return call_fail(call, ERR_USAGE,
                          "The name must be a text without control characters, such as new lines.");
     }
-    return rv == 0 ? 0 : call_fail(call, rv, "%s", err_sentence(rv));
+    return 0;
 }
 
 /* The root that is brought along, from elsewhere; it is not kept. */
@@ -136,42 +119,22 @@ static int delegate_all(const struct founding *founding, struct buf *out)
     return ucan_mint(founding->root->secret, &all, out, NULL);
 }
 
-/* The payload of the first op: this node's key and its token. */
-static int first_payload(const struct founding *founding, struct arena *arena, struct buf *out)
-{
-    struct salt_source salts = {.left = 0};
-    struct value fields = value_map();
-    struct buf token;
-    buf_init(&token, LIMIT_TOKEN);
-    int rv = delegate_all(founding, &token);
-    value_put(arena, &fields, "key",
-              value_bytes(bytes_of(founding->node->public, sizeof(founding->node->public))));
-    value_put(arena, &fields, "token", value_bytes(buf_bytes(&token)));
-    value_put(arena, &fields, "proofs", value_array());
-    if (rv == 0) {
-        rv = arena_error(arena);
-    }
-    if (rv == 0) {
-        rv = payload_encode(&fields, &salts, out);
-    }
-    buf_free(&token);
-    return rv;
-}
-
+/* The first op: this node's key and its token. */
 static int append_first(struct founding *founding, struct txn *txn)
 {
     struct append_result result;
-    struct buf payload;
-    buf_init(&payload, KIB(8));
-    int rv = first_payload(founding, founding->call->arena, &payload);
+    struct buf token;
+    buf_init(&token, LIMIT_TOKEN);
+    int rv = delegate_all(founding, &token);
     if (rv == 0) {
-        struct append_item item = {.kind = KIND_DelegateUcan, .payload = buf_bytes(&payload)};
-        rv = append_group(txn, founding->node, wall_ms(), &item, 1, &result);
+        struct credential credential = {.token = buf_bytes(&token), .name = founding->name};
+        memcpy(credential.key.b, founding->node->public, sizeof(credential.key.b));
+        rv = credential_append(txn, founding->node, wall_ms(), &credential, &result);
     }
     if (rv == 0) {
         founding->first_op = result.id;
     }
-    buf_free(&payload);
+    buf_free(&token);
     return rv;
 }
 
@@ -192,11 +155,10 @@ static int fill_store(struct founding *founding, const char *dir)
 {
     struct store *store;
     struct txn *txn;
-    int rv = store_open(dir, STORE_WRITE, &store);
+    int rv = open_judging(dir, STORE_WRITE, &store);
     if (rv != 0) {
         return rv;
     }
-    authority_on(store);
     rv = txn_begin_write(store, &txn);
     if (rv == 0) {
         rv = put_facts(founding, txn);

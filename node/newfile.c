@@ -50,6 +50,19 @@ int newfile_open(struct newfile *file, const char *path)
     return fail(why);
 }
 
+int newfile_write(const struct newfile *file, struct bytes bytes)
+{
+    size_t done = 0;
+    while (done < bytes.len) {
+        ssize_t written = write(file->fd, bytes.data + done, bytes.len - done);
+        if (written < 0 && errno != EINTR) {
+            return fail(errno);
+        }
+        done += written > 0 ? (size_t)written : 0;
+    }
+    return 0;
+}
+
 int newfile_finish(struct newfile *file)
 {
     if (file->temporary == NULL) {

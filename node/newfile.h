@@ -6,7 +6,7 @@
 #ifndef NODE_NEWFILE_H
 #define NODE_NEWFILE_H
 
-#include "base/err.h"
+#include "base/bytes.h"
 
 struct newfile {
     int fd;           /* Write here. */
@@ -17,6 +17,9 @@ struct newfile {
 /* On failure errno tells why: ERR_EXISTS, ERR_READ_ONLY, ERR_DISK_FULL, ERR_IO, ERR_NO_MEMORY.
  * newfile_close in any case. */
 int newfile_open(struct newfile *file, const char *path) ERR_MUST_CHECK;
+
+/* Add to it, waiting for whoever reads it where it is no file; errors as above. */
+int newfile_write(const struct newfile *file, struct bytes bytes) ERR_MUST_CHECK;
 
 /* Sync it and give it its name; errors as above. */
 int newfile_finish(struct newfile *file) ERR_MUST_CHECK;

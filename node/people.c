@@ -4,72 +4,11 @@
 #include <stdio.h>
 
 #include "base/text.h"
-#include "node/wall.h"
+#include "node/say.h"
 
 #define KIND_WIDTH 14u    /* Of most names. */
 #define MACHINE_WIDTH 13u /* Of the names of state machines. */
 #define EXCERPT_MAX 200u
-#define LINE_MAX_BYTES 4096u
-
-/* Fields of a response that are texts or numbers; empty or 0 when they are not there. */
-static struct bytes text_of(const struct value *map, const char *key)
-{
-    struct bytes text;
-    return value_get_text(map, key, &text) ? text : bytes_of("", 0);
-}
-
-static int64_t int_of(const struct value *map, const char *key)
-{
-    int64_t number = 0;
-    (void)value_get_int(map, key, &number);
-    return number;
-}
-
-static bool bool_of(const struct value *map, const char *key)
-{
-    bool yes = false;
-    (void)value_get_bool(map, key, &yes);
-    return yes;
-}
-
-static uint32_t count_of(const struct value *map, const char *key)
-{
-    const struct value *list = value_get(map, key);
-    return list != NULL && list->type == VALUE_ARRAY ? list->count : 0;
-}
-
-static void say_field(struct printer *printer, const struct value *map, const char *key)
-{
-    say_text(printer, text_of(map, key), LINE_MAX_BYTES);
-}
-
-/* "1 op", "2 ops" */
-static void say_count(struct printer *printer, int64_t count, const char *word)
-{
-    say(printer, "%" PRId64 " %s%s", count, word, count == 1 ? "" : "s");
-}
-
-/* Any value as JSON, escaped and cut. */
-static void say_json(struct printer *printer, const struct value *value, size_t max)
-{
-    struct buf json;
-    buf_init(&json, SIZE_MAX / 2);
-    int rv = value_to_json(value, &json);
-    if (rv == 0) {
-        say_text(printer, buf_bytes(&json), max);
-    } else if (rv == ERR_NO_MEMORY && printer->out.error == 0) {
-        printer->out.error = rv; /* Rather nothing than a part that looks whole. */
-    }
-    buf_free(&json);
-}
-
-/* Local time, to the minute or to the second. */
-static void say_time(struct printer *printer, int64_t time_ms, bool seconds)
-{
-    char text[WALL_TEXT];
-    wall_text((uint64_t)time_ms, seconds, text);
-    say_text(printer, bytes_of_text(text), sizeof(text));
-}
 
 /* Returns how many columns it took: width, or more for a long name. */
 static size_t say_kind(struct printer *printer, const struct value *op, unsigned width)
@@ -83,27 +22,6 @@ static size_t say_kind(struct printer *printer, const struct value *op, unsigned
     }
     say(printer, "%-*.*s", (int)width, (int)name.len, (const char *)name.data);
     return name.len > width ? name.len : width;
-}
-
-static enum tint verdict_tint(struct bytes verdict)
-{
-    if (bytes_equal(verdict, bytes_of_text("applied"))) {
-        return TINT_GOOD;
-    }
-    return bytes_equal(verdict, bytes_of_text("pending")) ? TINT_WARN : TINT_BAD;
-}
-
-/* "pending: dep_missing" */
-static void say_verdict(struct printer *printer, const struct value *op)
-{
-    struct bytes reason = text_of(op, "reason");
-    say_tint(printer, verdict_tint(text_of(op, "verdict")));
-    say_field(printer, op, "verdict");
-    if (reason.len > 0) {
-        say(printer, ": ");
-        say_text(printer, reason, 64);
-    }
-    say_tint(printer, TINT_PLAIN);
 }
 
 /* A few letters that tell authors apart: those after "did:key:z6Mk". */
@@ -143,8 +61,11 @@ void print_init(struct printer *printer, const struct value *response)
     } else if (text_of(response, "first_op").len > 0) {
         say(printer, "\nIts root has admitted this node. The root's key was not kept here.\n");
     } else {
-        say(printer, "\nThis node has to be admitted before it can append: give its name, above, "
-                     "to an owner of the mesh.\n");
+        say(printer,
+            "\nThis node has to be admitted before it can append. On a device of the mesh:\n"
+            "  meshlog delegate ");
+        say_field(printer, response, "node");
+        say(printer, " --cmd / --out FILE\nand then here: meshlog accept FILE\n");
     }
 }
 
@@ -658,6 +579,124 @@ void print_bench(struct printer *printer, const struct value *response)
         say_amount(printer, raw, key, 12);
         say(printer, "\n");
     }
+}
+
+/* Tokens ----------------------------------------------------------------------------------- */
+
+/* A line of a token: the name of a field, and its value as people read it. */
+static void say_part(struct printer *printer, const struct value *token, const char *key,
+                     const char *when_none)
+{
+    const struct value *part = value_get(token, key);
+    say(printer, "  %-6s ", key);
+    if (part == NULL || part->type == VALUE_NULL) {
+        say(printer, "%s", when_none);
+    } else if (part->type == VALUE_TEXT) {
+        say_text(printer, part->bytes, LINE_MAX_BYTES);
+    } else {
+        say_json(printer, part, LINE_MAX_BYTES);
+    }
+    say(printer, "\n");
+}
+
+/* The same for a time: as it stands there, and by the clock. */
+static void say_moment(struct printer *printer, const struct value *token, const char *key,
+                       const char *when_none)
+{
+    int64_t time;
+    if (!value_get_int(token, key, &time)) {
+        say(printer, "  %-6s %s\n", key, when_none);
+        return;
+    }
+    say(printer, "  %-6s %" PRId64 "  ", key, time);
+    say_time(printer, time < INT64_MAX / 1000 ? time * 1000 : 0, true);
+    say(printer, "\n");
+}
+
+static void say_proofs(struct printer *printer, const struct value *proofs)
+{
+    for (uint32_t i = 0; i < proofs->count; i++) {
+        say(printer, "  prf %-2" PRIu32 " ", i);
+        say_text(printer, proofs->items[i].bytes, LINE_MAX_BYTES);
+        say(printer, "\n");
+    }
+    if (proofs->count == 0) {
+        say(printer, "  prf    none\n");
+    }
+}
+
+void print_ucan_inspect(struct printer *printer, const struct value *response)
+{
+    bool invocation = value_is_text(value_get(response, "type"), "invocation");
+    bool good = bool_of(response, "signature_ok");
+    say(printer, invocation ? "An invocation, " : "A delegation, ");
+    say_tint(printer, good ? TINT_GOOD : TINT_BAD);
+    say(printer, good ? "signed by its issuer" : "NOT signed by its issuer");
+    say_tint(printer, TINT_PLAIN);
+    say(printer, "\n");
+    say_part(printer, response, "cid", "");
+    say_part(printer, response, "iss", "");
+    say_part(printer, response, "aud", "its subject");
+    say_part(printer, response, "sub", "null: all that its issuer is given");
+    say_part(printer, response, "cmd", "");
+    say_part(printer, response, invocation ? "args" : "pol", "");
+    if (invocation) {
+        say_proofs(printer, value_get(response, "prf"));
+        say_moment(printer, response, "iat", "not told");
+    } else {
+        say_moment(printer, response, "nbf", "ever since");
+    }
+    say_moment(printer, response, "exp", "without end");
+    say_part(printer, response, "nonce", "");
+    say_part(printer, response, "meta", "none");
+}
+
+void print_ucan_check(struct printer *printer, const struct value *response)
+{
+    const struct value *link = value_get(response, "link");
+    bool allowed = bool_of(response, "ok");
+    say_tint(printer, allowed ? TINT_GOOD : TINT_BAD);
+    say(printer, allowed ? "allowed" : "refused: ");
+    say_field(printer, response, "error");
+    say_tint(printer, TINT_PLAIN);
+    if (link != NULL && link->type == VALUE_INT) {
+        say(printer, " at proof %" PRId64, link->integer);
+    }
+    say(printer, "\n");
+    if (!allowed) {
+        say_field(printer, response, "message");
+        say(printer, "\n");
+    }
+}
+
+/* Nothing but the token, for a pipe or a file. */
+void print_ucan_mint(struct printer *printer, const struct value *response)
+{
+    if (text_of(response, "file").len == 0) {
+        say_text(printer, text_of(response, "token"), SIZE_MAX);
+        say(printer, "\n");
+        return;
+    }
+    say(printer, "The token is in ");
+    say_field(printer, response, "file");
+    say(printer, "\n  cid  ");
+    say_field(printer, response, "cid");
+    say(printer, "\n");
+}
+
+void print_ucan_policy(struct printer *printer, const struct value *response)
+{
+    const struct value *unmet = value_get(response, "statement");
+    bool match = bool_of(response, "match");
+    say_tint(printer, match ? TINT_GOOD : TINT_BAD);
+    say(printer, match ? "match" : "no match");
+    say_tint(printer, TINT_PLAIN);
+    if (unmet != NULL && unmet->type == VALUE_INT) {
+        say(printer, ": statement %" PRId64 " is false", unmet->integer);
+    } else if (!match) {
+        say(printer, ": the policy takes more steps than are allowed");
+    }
+    say(printer, "\n");
 }
 
 void print_json(struct printer *printer, const struct value *response)

@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "node/parked.h"
+#include "node/when.h"
 #include "oplog/kinds.h"
 
 /* A text field as a short C string, cut; for looking things up and for messages. */
@@ -56,6 +57,33 @@ int request_author(struct call *call, const struct value *value, struct op_autho
     char name[128];
     short_text(value, name);
     return call_fail(call, ERR_USAGE, "'%s' is no node: give its whole name, did:key:z6Mk….", name);
+}
+
+static bool parse_time(const struct value *value, int64_t *out)
+{
+    if (value->type == VALUE_TEXT) {
+        return when_unix(value->bytes, out);
+    }
+    *out = value->type == VALUE_INT ? value->integer : -1;
+    return *out >= 0 && *out < WHEN_END;
+}
+
+int request_time(struct call *call, const char *field, int64_t *out, bool *given)
+{
+    const struct value *value = value_get(call->request, field);
+    int64_t time;
+    *given = value != NULL;
+    if (value == NULL) {
+        return 0;
+    }
+    if (!parse_time(value, &time)) {
+        char text[128];
+        short_text(value, text);
+        return call_fail(call, ERR_USAGE,
+                         "--%s: expected Unix seconds such as 1767225600, not '%s'.", field, text);
+    }
+    *out = time;
+    return 0;
 }
 
 /* Letters of an id, but too few? */
@@ -187,6 +215,27 @@ int request_id(struct call *call, struct txn *txn, const struct value *value, st
     }
     *out = search.id;
     return rv == 0 ? 0 : request_fail_id(call, rv, value);
+}
+
+int request_stored(struct txn *txn, const struct op_id *id, struct walk_item *out, bool *twin)
+{
+    struct place place;
+    struct walk walk;
+    unsigned count;
+    int rv = order_resolve(txn, id, id, &place, &count);
+    if (rv != 0) {
+        return rv;
+    }
+    *twin = count > 1;
+    rv = walk_arrival(txn, place.n, &walk);
+    if (rv == 0) {
+        rv = walk_next(&walk, out);
+        walk_end(&walk);
+    }
+    if (rv == 0 && op_id_compare(&out->row.op.id, id) != 0) {
+        rv = ERR_CORRUPT;
+    }
+    return rv == ERR_UNKNOWN_ID ? ERR_CORRUPT : rv;
 }
 
 int request_fail_walk(struct call *call, const struct walk *walk, int err)

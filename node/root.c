@@ -23,17 +23,6 @@ static int fail_memory(struct call *call)
     return call_fail(call, ERR_NO_MEMORY, "%s", err_sentence(ERR_NO_MEMORY));
 }
 
-static int read_mesh(struct call *call, struct mesh_id *out)
-{
-    struct store *store;
-    int rv = call_open(call, STORE_READ, &store);
-    if (rv == 0) {
-        *out = *store_mesh(store);
-        store_close(store);
-    }
-    return rv;
-}
-
 /* Export ---------------------------------------------------------------------------------- */
 
 static int fail_export(struct call *call, int err, const char *file)
@@ -154,7 +143,7 @@ static int export_root(struct call *call, const struct asked *asked)
     struct value response = response_ok(call->arena);
     int rv = check_export(call, asked);
     if (rv == 0) {
-        rv = read_mesh(call, &mesh);
+        rv = root_mesh(call, &mesh);
     }
     if (rv == 0) {
         rv = open_own(call, KEY_ROOT, &root);
@@ -241,7 +230,7 @@ static int import_root(struct call *call, const struct asked *asked)
     struct opened root = {0};
     int rv = check_import(call, asked);
     if (rv == 0) {
-        rv = read_mesh(call, &mesh);
+        rv = root_mesh(call, &mesh);
     }
     if (rv == 0 && key_exists(call->store, KEY_ROOT)) {
         rv = fail_import(call, ERR_EXISTS);

@@ -72,18 +72,33 @@ int open_own(struct call *call, enum key_role role, struct opened *out)
 
 /* From elsewhere ----------------------------------------------------------------------------- */
 
-static int open_file(struct call *call, const char *path, struct opened *out)
+typedef int key_read_fn(const char *path, struct bytes passphrase, struct key **out, bool *sealed);
+
+static int open_file(struct call *call, const char *path, key_read_fn *read, struct opened *out)
 {
     bool sealed;
-    int rv = key_import(path, bytes_of("", 0), &out->key, &sealed);
+    int rv = read(path, bytes_of("", 0), &out->key, &sealed);
     if (rv == ERR_WRONG_PASSPHRASE) {
         rv = passphrase_of(call, path, &out->passphrase);
         if (rv != 0) {
             return rv;
         }
-        rv = key_import(path, secret_bytes(out->passphrase), &out->key, &sealed);
+        rv = read(path, secret_bytes(out->passphrase), &out->key, &sealed);
     }
     return rv == 0 ? 0 : fail_root(call, rv, path);
+}
+
+int open_key(struct call *call, const char *path, struct opened *out)
+{
+    *out = (struct opened){0};
+    int rv = open_file(call, path, key_open, out);
+    if (rv == ERR_KEY_MISSING) {
+        return call_fail(call, rv,
+                         "%s is missing or holds no key: expected node.key or root.key of a store, "
+                         "or a seed as 64 hex digits.",
+                         path);
+    }
+    return rv;
 }
 
 static int fail_code(struct call *call, const struct key_code_why *why)
@@ -170,10 +185,22 @@ out:
 int open_root_from(struct call *call, const char *source, struct opened *out)
 {
     *out = (struct opened){0};
-    return strcmp(source, "-") == 0 ? open_code(call, out) : open_file(call, source, out);
+    return strcmp(source, "-") == 0 ? open_code(call, out)
+                                    : open_file(call, source, key_import, out);
 }
 
 /* One or the other ---------------------------------------------------------------------------- */
+
+int root_mesh(struct call *call, struct mesh_id *out)
+{
+    struct store *store;
+    int rv = call_open(call, STORE_READ, &store);
+    if (rv == 0) {
+        *out = *store_mesh(store);
+        store_close(store);
+    }
+    return rv;
+}
 
 int root_check(struct call *call, const struct key *root, const struct mesh_id *mesh)
 {

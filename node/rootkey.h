@@ -25,9 +25,15 @@ int open_own(struct call *call, enum key_role role, struct opened *out) ERR_MUST
  * terminal if that is the input. ERR_BAD_CODE, else as open_own. */
 int open_root_from(struct call *call, const char *source, struct opened *out) ERR_MUST_CHECK;
 
+/* Any key from a file: of a store, or a bare seed. Errors as open_own. */
+int open_key(struct call *call, const char *path, struct opened *out) ERR_MUST_CHECK;
+
 /* The root of a mesh, for one command: from the request's "root" if it has one, and then nothing
  * of it stays here; else the store's own. ERR_WRONG_MESH: it is another's. */
 int root_open(struct call *call, const struct mesh_id *mesh, struct key **out) ERR_MUST_CHECK;
+
+/* The mesh of the call's store. Opens and closes it: a passphrase is asked for without it. */
+int root_mesh(struct call *call, struct mesh_id *out) ERR_MUST_CHECK;
 
 /* Is the key the root of this mesh? ERR_WRONG_MESH if not. */
 int root_check(struct call *call, const struct key *root,

@@ -32,28 +32,6 @@ static int show_parked(struct call *call, struct txn *txn, const struct op_id *i
                    : call_emit(call, &search.response);
 }
 
-/* The first op with this id. *twin tells whether others have it too. */
-static int find_stored(struct txn *txn, const struct op_id *id, struct walk_item *out, bool *twin)
-{
-    struct place place;
-    struct walk walk;
-    unsigned count;
-    int rv = order_resolve(txn, id, id, &place, &count);
-    if (rv != 0) {
-        return rv;
-    }
-    *twin = count > 1;
-    rv = walk_arrival(txn, place.n, &walk);
-    if (rv == 0) {
-        rv = walk_next(&walk, out);
-        walk_end(&walk);
-    }
-    if (rv == 0 && op_id_compare(&out->row.op.id, id) != 0) {
-        rv = ERR_CORRUPT;
-    }
-    return rv == ERR_UNKNOWN_ID ? ERR_CORRUPT : rv;
-}
-
 static int show_item(struct call *call, struct txn *txn, const struct walk_item *item, bool twin)
 {
     struct op_author author;
@@ -79,7 +57,7 @@ static int show_id(struct call *call, struct txn *txn)
     if (rv != 0) {
         return rv;
     }
-    rv = find_stored(txn, &id, &item, &twin);
+    rv = request_stored(txn, &id, &item, &twin);
     if (rv == ERR_UNKNOWN_ID) {
         return show_parked(call, txn, &id);
     }
@@ -89,19 +67,5 @@ static int show_id(struct call *call, struct txn *txn)
 
 int run_show(struct call *call)
 {
-    struct store *store;
-    struct txn *txn;
-    int rv = call_open(call, STORE_READ, &store);
-    if (rv != 0) {
-        return rv;
-    }
-    rv = txn_begin_read(store, &txn);
-    if (rv == 0) {
-        rv = show_id(call, txn);
-        txn_abort(txn);
-    } else {
-        rv = call_fail_store(call, rv);
-    }
-    store_close(store);
-    return rv;
+    return call_reading(call, show_id);
 }

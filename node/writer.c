@@ -7,8 +7,8 @@
 #include "oplog/chain.h"
 #include "oplog/kinds.h"
 
-/* Is the key the one this store was made with, and its node admitted? */
-static int check_self(struct txn *txn, const struct key *node)
+/* Is the key the one this store was made with, and has its node an op, or none, as it should? */
+static int check_self(struct txn *txn, const struct key *node, bool is_first)
 {
     struct op_author self;
     struct author author;
@@ -21,7 +21,10 @@ static int check_self(struct txn *txn, const struct key *node)
         return ERR_KEY_MISSING;
     }
     rv = author_find(txn, &self, &author);
-    return rv == ERR_UNKNOWN_ID ? ERR_UNKNOWN_AUTHOR : rv;
+    if (rv == ERR_UNKNOWN_ID) {
+        return is_first ? 0 : ERR_UNKNOWN_AUTHOR;
+    }
+    return rv == 0 && is_first ? ERR_EXISTS : rv;
 }
 
 static int fail_writer(struct call *call, int err)
@@ -30,8 +33,13 @@ static int fail_writer(struct call *call, int err)
         return call_fail(
             call, err,
             "This node has not been admitted to its mesh yet, so nothing can be appended "
-            "in %s: ask an owner of the mesh to delegate to it first.",
+            "in %s: ask an owner of the mesh to `meshlog delegate` to it, then `meshlog accept`.",
             call->store);
+    }
+    if (err == ERR_EXISTS) {
+        return call_fail(call, err,
+                         "This node has been admitted already: the log in %s has its first op.",
+                         call->store);
     }
     return call_fail_store(call, err);
 }
@@ -39,7 +47,7 @@ static int fail_writer(struct call *call, int err)
 /* Load the key before the store is opened for writing: whoever is asked for a passphrase may take
  * long, and others may write meanwhile. What is wrong with the store is told before what is wrong
  * with its key file. */
-int writer_open(struct call *call, struct writer *out)
+static int open_writer(struct call *call, bool is_first, struct writer *out)
 {
     struct txn *txn;
     struct opened opened;
@@ -57,10 +65,20 @@ int writer_open(struct call *call, struct writer *out)
     }
     rv = txn_begin_read(out->store, &txn);
     if (rv == 0) {
-        rv = check_self(txn, out->node);
+        rv = check_self(txn, out->node, is_first);
         txn_abort(txn);
     }
     return rv == 0 ? 0 : fail_writer(call, rv);
+}
+
+int writer_open(struct call *call, struct writer *out)
+{
+    return open_writer(call, false, out);
+}
+
+int writer_open_first(struct call *call, struct writer *out)
+{
+    return open_writer(call, true, out);
 }
 
 void writer_close(struct writer *writer)
@@ -70,8 +88,7 @@ void writer_close(struct writer *writer)
     *writer = (struct writer){0};
 }
 
-static int append_once(struct writer *writer, uint64_t now_ms, const struct append_item *items,
-                       uint32_t count, struct append_result *results)
+static int do_once(struct writer *writer, uint64_t now_ms, bool keep, writer_work *work, void *ctx)
 {
     struct txn *txn;
     struct chain_result unparked;
@@ -81,13 +98,20 @@ static int append_once(struct writer *writer, uint64_t now_ms, const struct appe
     }
     rv = chain_unpark(txn, now_ms, &unparked);
     if (rv == 0) {
-        rv = append_group(txn, writer->node, now_ms, items, count, results);
+        rv = work(ctx, txn);
     }
-    if (rv != 0) {
+    if (rv != 0 || !keep) {
         txn_abort(txn);
         return rv;
     }
     return txn_commit(txn);
+}
+
+/* When the map was full it grows before the next transaction. */
+static int do_work(struct writer *writer, uint64_t now_ms, bool keep, writer_work *work, void *ctx)
+{
+    int rv = do_once(writer, now_ms, keep, work, ctx);
+    return rv == ERR_MAP_FULL ? do_once(writer, now_ms, keep, work, ctx) : rv;
 }
 
 /* The time of this node's last op that is not abandoned; 0 if it cannot be had. */
@@ -121,13 +145,13 @@ static uint64_t last_op_ms(struct writer *writer)
     return last_ms;
 }
 
-static int fail_clock(struct call *call, struct writer *writer, uint64_t now_ms, uint32_t kind)
+static int fail_clock(struct call *call, struct writer *writer, uint64_t now_ms, bool abandons)
 {
     char now[WALL_TEXT];
     char last[WALL_TEXT];
     wall_text(now_ms, true, now);
     wall_text(last_op_ms(writer), true, last);
-    if (kind == KIND_Abandon) {
+    if (abandons) {
         return call_fail(call, ERR_CLOCK,
                          "This machine's clock says %s. Even this node's first op is later than "
                          "the clock: set the clock.",
@@ -140,15 +164,41 @@ static int fail_clock(struct call *call, struct writer *writer, uint64_t now_ms,
                      now, last);
 }
 
+int writer_do(struct call *call, struct writer *writer, uint64_t now_ms, bool keep,
+              writer_work *work, void *ctx)
+{
+    call->message[0] = 0;
+    int rv = do_work(writer, now_ms, keep, work, ctx);
+    if (rv == 0 || call->message[0] != 0) {
+        return rv;
+    }
+    return rv == ERR_CLOCK ? fail_clock(call, writer, now_ms, false) : fail_writer(call, rv);
+}
+
+/* Items to be appended. */
+struct group {
+    struct writer *writer;
+    uint64_t now_ms;
+    const struct append_item *items;
+    uint32_t count;
+    struct append_result *results;
+};
+
+static int append_items(void *ctx, struct txn *txn)
+{
+    const struct group *group = ctx;
+    return append_group(txn, group->writer->node, group->now_ms, group->items, group->count,
+                        group->results);
+}
+
 int writer_append(struct call *call, struct writer *writer, uint64_t now_ms,
                   const struct append_item *items, uint32_t count, struct append_result *results)
 {
-    int rv = append_once(writer, now_ms, items, count, results);
-    if (rv == ERR_MAP_FULL) { /* The map grows before the next transaction. */
-        rv = append_once(writer, now_ms, items, count, results);
-    }
+    struct group group = {
+        .writer = writer, .now_ms = now_ms, .items = items, .count = count, .results = results};
+    int rv = do_work(writer, now_ms, true, append_items, &group);
     if (rv == ERR_CLOCK) {
-        return fail_clock(call, writer, now_ms, items[0].kind);
+        return fail_clock(call, writer, now_ms, items[0].kind == KIND_Abandon);
     }
     return rv == 0 ? 0 : fail_writer(call, rv);
 }

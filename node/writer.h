@@ -15,9 +15,21 @@ struct writer {
 int writer_open(struct call *call, struct writer *out) ERR_MUST_CHECK;
 void writer_close(struct writer *writer);
 
+/* The same on a new device, which has no op yet: ERR_EXISTS when it has. */
+int writer_open_first(struct call *call, struct writer *out) ERR_MUST_CHECK;
+
 /* Append the items and make them durable, after whatever was parked until now. */
 int writer_append(struct call *call, struct writer *writer, uint64_t now_ms,
                   const struct append_item *items, uint32_t count,
                   struct append_result *results) ERR_MUST_CHECK;
+
+/* What is done in a write transaction. It may be done twice, so what it notes elsewhere begins
+ * anew each time. It returns what the store returned, or what call_fail did. */
+typedef int writer_work(void *ctx, struct txn *txn) ERR_MUST_CHECK;
+
+/* Do it in one transaction, after whatever was parked until now has been taken up, and make it
+ * durable; unless it is not to be kept: then nothing of it happened. The call says why it fails. */
+int writer_do(struct call *call, struct writer *writer, uint64_t now_ms, bool keep,
+              writer_work *work, void *ctx) ERR_MUST_CHECK;
 
 #endif

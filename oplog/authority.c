@@ -43,8 +43,7 @@ static int passes_outlook(void *ctx, const struct plan_edge *edge, bool *out)
 static int look_out(struct txn *txn, const struct plan *plan, int64_t time, bool carried,
                     bool in_force, const struct plan_edge **chain, uint32_t *length)
 {
-    struct outlook outlook = {
-        .txn = txn, .time = time, .carried = carried, .in_force = in_force};
+    struct outlook outlook = {.txn = txn, .time = time, .carried = carried, .in_force = in_force};
     struct chain_test test = {.ctx = &outlook, .passes = passes_outlook};
     return plan_search(plan, &test, chain, length);
 }
@@ -107,8 +106,8 @@ static int judge_link(struct txn *txn, struct link *link, int64_t time, struct g
     return 0;
 }
 
-static int read_grant(struct txn *txn, struct arena *arena, const struct token_id *id,
-                      int64_t time, struct grant *out)
+static int read_grant(struct txn *txn, struct arena *arena, const struct token_id *id, int64_t time,
+                      struct grant *out)
 {
     struct link *link;
     struct bytes raw;
@@ -176,8 +175,7 @@ static int has_ops(struct txn *txn, const struct ucan_key *key, bool *out)
     return rv == ERR_UNKNOWN_ID ? 0 : rv;
 }
 
-static int state_at(struct txn *txn, const struct ucan_key *key, int64_t time,
-                    enum node_state *out)
+static int state_at(struct txn *txn, const struct ucan_key *key, int64_t time, enum node_state *out)
 {
     struct plan *plan;
     uint32_t any = 0;
@@ -329,9 +327,8 @@ int authority_cause(struct txn *txn, uint64_t n, struct cause *out)
     case REASON_REVOKED:
         return tell_revocation(txn, &row, out);
     case REASON_NONE:
-        rv = row.op.kind == KIND_CreateClaim
-                 ? adoption_has(txn, &row.op.id, &hash, &adopted, &by)
-                 : 0;
+        rv = row.op.kind == KIND_CreateClaim ? adoption_has(txn, &row.op.id, &hash, &adopted, &by)
+                                             : 0;
         if (rv == 0 && adopted) {
             tell_op(out, &by);
         }

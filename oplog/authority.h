@@ -1,4 +1,5 @@
-/* authority.h - Who may author and read what: tokens and revocations on the log (spec/authority.md).
+/* authority.h - Who may author and read what: tokens and revocations on the log
+ * (spec/authority.md).
  *
  * Authority is a function of the set of tokens and revocations. What is known of it is kept in
  * the store by authority_enter; judging reads it, and keeps what it read in the transaction's
@@ -18,12 +19,12 @@ void authority_on(struct store *store);
 struct grant {
     struct ucan_token token;
     struct bytes raw;
-    uint64_t n;          /* The op that first carried it here. */
-    bool binds;          /* Its meta is understood: else it grants nothing. */
-    uint32_t chain_len;  /* Tokens from the root to it, itself included; 0: none leads there. */
+    uint64_t n;         /* The op that first carried it here. */
+    bool binds;         /* Its meta is understood: else it grants nothing. */
+    uint32_t chain_len; /* Tokens from the root to it, itself included; 0: none leads there. */
     struct cid chain[LIMIT_CHAIN];
-    bool in_force;       /* It and one chain above it are, at the time asked for. */
-    uint8_t reason;      /* Else why not: REASON_REVOKED, NOT_IN_FORCE, NOT_ADMITTED, NO_GRANT. */
+    bool in_force;  /* It and one chain above it are, at the time asked for. */
+    uint8_t reason; /* Else why not: REASON_REVOKED, NOT_IN_FORCE, NOT_ADMITTED, NO_GRANT. */
 };
 
 /* The tokens for an audience, ascending by CID: the first after *after (NULL: the first).
@@ -48,7 +49,7 @@ enum node_state { NODE_PENDING, NODE_ACTIVE, NODE_SUSPENDED, NODE_REVOKED };
 
 struct member {
     enum node_state state;
-    bool owner;        /* At that time, for what it would write next. */
+    bool owner; /* At that time, for what it would write next. */
     bool user_bearing;
 };
 
@@ -62,9 +63,9 @@ int heads_below(struct txn *txn, const struct ucan_key *key, struct buf *out) ER
 /* Why an op's verdict is what it is. */
 struct cause {
     struct verdict verdict;
-    bool has_op;      /* by: an op (of a revocation, erasure, abandonment, twin, confirmation), … */
+    bool has_op; /* by: an op (of a revocation, erasure, abandonment, twin, confirmation), … */
     struct op_id op;
-    bool has_cid;     /* … or a token (the last of the chain that grants it, or that fails). */
+    bool has_cid; /* … or a token (the last of the chain that grants it, or that fails). */
     struct cid cid;
 };
 

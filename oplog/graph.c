@@ -10,7 +10,8 @@
 #include "ucan/policy.h"
 
 #define SLOTS 1024u
-#define GRAPH_BYTES MIB(32) /* Beyond, what was read is forgotten, and read again as it is asked for. */
+#define GRAPH_BYTES                                                                                \
+    MIB(32) /* Beyond, what was read is forgotten, and read again as it is asked for. */
 
 struct graph {
     struct arena arena;
@@ -621,8 +622,7 @@ int link_revocations(struct txn *txn, struct link *link)
 static bool makes_owner(struct txn *txn, const struct link *link, const struct ucan_key *author)
 {
     char did[LIMIT_DID];
-    if (!is_of_root(txn, link) || !link->binds ||
-        !link->token.has_subject || !link->pins ||
+    if (!is_of_root(txn, link) || !link->binds || !link->token.has_subject || !link->pins ||
         !ucan_command_covers(link->token.command, bytes_of_text("/mesh"))) {
         return false;
     }
@@ -670,7 +670,9 @@ static int passes_carried(void *ctx, const struct plan_edge *edge, bool *out)
 {
     const struct carried_test *test = ctx;
     *out = true;
-    return test->at == NULL ? 0 : link_carries(test->txn, edge->link, test->at, REVOKER_OWNER, out, NULL);
+    return test->at == NULL
+               ? 0
+               : link_carries(test->txn, edge->link, test->at, REVOKER_OWNER, out, NULL);
 }
 
 /* Does a chain lead to the issuer each of whose links carries the revocation (if heeded)? */
@@ -729,8 +731,7 @@ int revocation_counts(struct txn *txn, struct link *link, struct revocation *rev
     if (rv == 0 && revocation->owner > 0) {
         *out = REVOKER_OWNER;
     }
-    if (rv != 0 || *out != REVOKER_NONE || last == REVOKER_OWNER ||
-        !is_issuer(link, revocation)) {
+    if (rv != 0 || *out != REVOKER_NONE || last == REVOKER_OWNER || !is_issuer(link, revocation)) {
         return rv;
     }
     if (revocation->issuer < 0) {
@@ -807,8 +808,8 @@ static int keeps(struct txn *txn, struct revocation *revocation, const struct st
     return rv;
 }
 
-int link_carries(struct txn *txn, struct link *link, const struct standpoint *at,
-                 enum revoker last, bool *out, const struct revocation **by)
+int link_carries(struct txn *txn, struct link *link, const struct standpoint *at, enum revoker last,
+                 bool *out, const struct revocation **by)
 {
     *out = true;
     int rv = link_revocations(txn, link);

@@ -31,7 +31,7 @@ struct revocation {
     int64_t time;
     struct op_id id;
     bool by_root;
-    int8_t owner;         /* Counts as an owner's, as the issuer's: 1 or 0; -1 not known yet. */
+    int8_t owner; /* Counts as an owner's, as the issuer's: 1 or 0; -1 not known yet. */
     int8_t issuer;
     const struct op_hash *cut;
     uint32_t cut_count;
@@ -44,8 +44,8 @@ struct link {
     uint64_t n; /* The op that first carried it. */
     bool binds; /* Its meta is understood. */
     unsigned withheld;
-    unsigned reads;  /* enum policy_reads, of what is more than pins */
-    bool pins;       /* Its policy is nothing but pins (or empty). */
+    unsigned reads; /* enum policy_reads, of what is more than pins */
+    bool pins;      /* Its policy is nothing but pins (or empty). */
     bool revocations_known;
     struct revocation *revocations;
     uint32_t revocation_count;
@@ -67,9 +67,9 @@ struct plan {
     char did[LIMIT_DID];
     struct plan_edge *edges; /* Sorted by to. */
     uint32_t edge_count;
-    uint32_t node_count;     /* Node 0 is the author. */
-    int64_t open_from;       /* While one chain without conditions is in force; from > until: */
-    int64_t open_until;      /* never. */
+    uint32_t node_count; /* Node 0 is the author. */
+    int64_t open_from;   /* While one chain without conditions is in force; from > until: */
+    int64_t open_until;  /* never. */
     struct plan *next;
 };
 
@@ -108,8 +108,8 @@ int revocation_might_count(struct txn *txn, struct link *link, const struct revo
 
 /* Does a link still carry an op after the revocations that count in steps up to the last? If not,
  * *by is the first that does not keep it (may be NULL). */
-int link_carries(struct txn *txn, struct link *link, const struct standpoint *at,
-                 enum revoker last, bool *out, const struct revocation **by) ERR_MUST_CHECK;
+int link_carries(struct txn *txn, struct link *link, const struct standpoint *at, enum revoker last,
+                 bool *out, const struct revocation **by) ERR_MUST_CHECK;
 
 /* Chains -------------------------------------------------------------------------------- */
 

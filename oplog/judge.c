@@ -18,8 +18,8 @@ enum ask {
     ASK_CARRIED = 1,
     ASK_POLICY = 2,
     ASK_WINDOW = 4,
-    ASK_PINS_ONLY = 8,  /* Its policy is nothing but pins. */
-    LET_UNKNOWN = 16,   /* A policy that looks at what is not here holds. */
+    ASK_PINS_ONLY = 8, /* Its policy is nothing but pins. */
+    LET_UNKNOWN = 16,  /* A policy that looks at what is not here holds. */
     ASK_ALL = ASK_CARRIED | ASK_POLICY | ASK_WINDOW,
 };
 
@@ -67,8 +67,7 @@ static int author_did(struct txn *txn, uint32_t ix, char did[LIMIT_DID])
     return rv == ERR_UNKNOWN_ID ? ERR_CORRUPT : rv;
 }
 
-static int fields_of(struct arena *arena, const struct row *row, const char *did,
-                     struct value *out)
+static int fields_of(struct arena *arena, const struct row *row, const char *did, struct value *out)
 {
     int rv = payload_fields(arena, row->op.payload, out);
     if (rv == 0) {

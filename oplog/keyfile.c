@@ -25,6 +25,7 @@ enum protection { PROTECTION_NONE = 0, PROTECTION_PASSPHRASE = 1 };
 
 #define SEED_LEN 32u
 #define CHECK_LEN 16u
+#define CODED_SEED_LEN (2u + SEED_LEN) /* With its multicodec prefix. */
 
 _Static_assert(BODY_AT + SEED_LEN + CHECK_LEN == KEY_FILE_PLAIN, "the parts of a file");
 _Static_assert(NONCE_AT - SALT_AT == crypto_pwhash_argon2id_SALTBYTES, "the salt's place");
@@ -71,6 +72,7 @@ int key_file_encode(enum key_role role, const struct key *key, const struct key_
                     uint8_t out[KEY_FILE_SEALED], size_t *len)
 {
     int rv = 0;
+    assert(role != KEY_ANY);
     *len = seal != NULL ? KEY_FILE_SEALED : KEY_FILE_PLAIN;
     memset(out, 0, *len);
     memcpy(out, magic, sizeof(magic));
@@ -93,6 +95,12 @@ bool key_file_is_sealed(struct bytes file)
     return file.len == KEY_FILE_SEALED;
 }
 
+static bool has_role(struct bytes file, enum key_role role)
+{
+    uint8_t found = file.data[ROLE_AT];
+    return role == KEY_ANY ? found == KEY_ROOT || found == KEY_NODE : found == role;
+}
+
 static bool is_whole(struct bytes file, enum key_role role)
 {
     uint8_t check[CHECK_LEN];
@@ -102,7 +110,7 @@ static bool is_whole(struct bytes file, enum key_role role)
     }
     size_t check_at = file.len - CHECK_LEN;
     crypto_generichash(check, sizeof(check), file.data, check_at, NULL, 0);
-    return memcmp(file.data, magic, sizeof(magic)) == 0 && file.data[ROLE_AT] == role &&
+    return memcmp(file.data, magic, sizeof(magic)) == 0 && has_role(file, role) &&
            file.data[PROTECTION_AT] == (sealed ? PROTECTION_PASSPHRASE : PROTECTION_NONE) &&
            file.data[ZERO_AT] == 0 && file.data[ZERO_AT + 1] == 0 &&
            memcmp(file.data + check_at, check, sizeof(check)) == 0;
@@ -131,10 +139,44 @@ static int open_seed(const uint8_t *file, struct bytes passphrase, uint8_t seed[
     return opened == 0 ? 0 : ERR_WRONG_PASSPHRASE;
 }
 
+/* A seed as text: in hex, or in base64 after the multicodec prefix of Ed25519 secret keys. White
+ * space does not count. */
+static bool read_seed(struct bytes file, uint8_t room[CODED_SEED_LEN], const uint8_t **seed)
+{
+    static const uint8_t prefix[] = {0x80, 0x26};
+    static const char space[] = " \t\r\n";
+    const char *text = (const char *)file.data;
+    size_t len;
+    *seed = room;
+    if (sodium_hex2bin(room, CODED_SEED_LEN, text, file.len, space, &len, NULL) == 0 &&
+        len == SEED_LEN) {
+        return true;
+    }
+    *seed = room + sizeof(prefix);
+    return sodium_base642bin(room, CODED_SEED_LEN, text, file.len, space, &len, NULL,
+                             sodium_base64_VARIANT_ORIGINAL) == 0 &&
+           len == CODED_SEED_LEN && memcmp(room, prefix, sizeof(prefix)) == 0;
+}
+
+static int decode_seed(struct bytes file, struct key *out)
+{
+    const uint8_t *seed;
+    uint8_t *room = sodium_malloc(CODED_SEED_LEN);
+    if (room == NULL) {
+        return ERR_NO_MEMORY;
+    }
+    bool good = read_seed(file, room, &seed);
+    if (good) {
+        crypto_sign_seed_keypair(out->public, out->secret, seed);
+    }
+    sodium_free(room);
+    return good ? 0 : ERR_KEY_MISSING;
+}
+
 int key_file_decode(struct bytes file, enum key_role role, struct bytes passphrase, struct key *out)
 {
     if (!is_whole(file, role)) {
-        return ERR_KEY_MISSING;
+        return role == KEY_ANY ? decode_seed(file, out) : ERR_KEY_MISSING;
     }
     uint8_t *seed = sodium_malloc(SEED_LEN);
     if (seed == NULL) {

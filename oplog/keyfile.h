@@ -18,7 +18,7 @@ bool key_file_is_sealed(struct bytes file);
 /* Read a file of untrusted bytes into guarded memory. What it may cost is bounded
  * (base/limits.h), and nothing that is damaged or asks for more costs anything.
  *
- *   ERR_KEY_MISSING       no whole key file of this role
+ *   ERR_KEY_MISSING       no whole key file of this role; for KEY_ANY no seed either
  *   ERR_WRONG_PASSPHRASE  sealed with another passphrase, or made up
  *   ERR_NO_MEMORY */
 int key_file_decode(struct bytes file, enum key_role role, struct bytes passphrase,

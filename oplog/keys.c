@@ -245,6 +245,12 @@ int key_import(const char *path, struct bytes passphrase, struct key **out, bool
     return read_key(path, KEY_ROOT, true, passphrase, out, sealed);
 }
 
+int key_open(const char *path, struct bytes passphrase, struct key **out, bool *sealed)
+{
+    *sealed = false;
+    return read_key(path, KEY_ANY, true, passphrase, out, sealed);
+}
+
 bool key_exists(const char *dir, enum key_role role)
 {
     char *path = file_path(dir, role);

@@ -8,7 +8,11 @@
 
 #include "oplog/id.h"
 
-enum key_role { KEY_ROOT = 1, KEY_NODE = 2 };
+enum key_role {
+    KEY_ANY, /* Either of them, or a bare seed; only to read one. */
+    KEY_ROOT,
+    KEY_NODE,
+};
 
 /* In guarded memory (sodium_malloc): made by key_generate or key_load, ended by key_free. */
 struct key {
@@ -70,5 +74,9 @@ int key_export(const char *path, const struct key *root,
  * one. *sealed tells whether it has a seal, unless the error is ERR_KEY_MISSING. */
 int key_import(const char *path, struct bytes passphrase, struct key **out,
                bool *sealed) ERR_MUST_CHECK;
+
+/* The same for any key: a key file of either role, or a seed as text (spec/keys.md). */
+int key_open(const char *path, struct bytes passphrase, struct key **out,
+             bool *sealed) ERR_MUST_CHECK;
 
 #endif

@@ -35,12 +35,12 @@ static int read_cut(struct arena *arena, const struct value *cut, struct revoke 
 static bool is_of_root(const struct ucan_token *token, const struct mesh_id *mesh,
                        const struct cid *cid)
 {
-    const struct value *ucan =
-        token->type == UCAN_INVOCATION ? value_get(token->args, "ucan") : NULL;
+    const struct value *ucan = token->type == UCAN_INVOCATION ? value_get(token->args, "ucan")
+                                                              : NULL;
     return ucan != NULL && memcmp(token->issuer.b, mesh->b, 32) == 0 &&
            memcmp(token->subject.b, mesh->b, 32) == 0 &&
-           bytes_equal(token->command, bytes_of_text("/ucan/revoke")) &&
-           ucan->type == VALUE_LINK && bytes_equal(ucan->bytes, bytes_of(cid->b, sizeof(cid->b)));
+           bytes_equal(token->command, bytes_of_text("/ucan/revoke")) && ucan->type == VALUE_LINK &&
+           bytes_equal(ucan->bytes, bytes_of(cid->b, sizeof(cid->b)));
 }
 
 static int read_root(struct arena *arena, const struct mesh_id *mesh, struct bytes raw,

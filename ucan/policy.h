@@ -16,6 +16,8 @@
  *                                  statement's own selectors begin at; false for anything else
  *   ["any", selector, statement]   the same for at least one; true where there are none: it is the
  *                                  "or" of them
+ *   A map with one entry, over which a quantifier is quantified that begins with its key, may also
+ *   stand for the collection that has it as its only item.
  *
  * A policy that takes more than LIMIT_POLICY_WORK steps (work.h) does not hold, whatever stands
  * around the statement that took them. Selectors: selector.h. */

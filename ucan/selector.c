@@ -173,12 +173,12 @@ static bool key_is(struct bytes written, struct bytes key)
     return at == key.len;
 }
 
-bool selector_begins_with(struct bytes selector, const char *key)
+bool selector_begins_with(struct bytes selector, struct bytes key)
 {
     struct cursor in = first_segment(selector);
     struct segment segment;
     return next_segment(&in, &segment) && segment.kind == SEGMENT_KEY &&
-           key_is(segment.key, bytes_of_text(key));
+           key_is(segment.key, key);
 }
 
 /* Selecting --------------------------------------------------------------------------- */

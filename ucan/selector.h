@@ -21,7 +21,7 @@
 int selector_check(struct bytes selector) ERR_MUST_CHECK;
 
 /* Is its first segment this key? selector_check has said yes; the same holds below. */
-bool selector_begins_with(struct bytes selector, const char *key);
+bool selector_begins_with(struct bytes selector, struct bytes key);
 
 /* What was selected. A slice is a value of its own over the subject's memory; the values of a map
  * are not copied but walked through. */

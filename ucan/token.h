@@ -1,4 +1,4 @@
-/* token.h - UCAN 1.0.0 delegations and invocations: read, check, make (spec/authority.md).
+/* token.h - UCAN 1.0.0 delegations and invocations: read, check, make (spec/ucan.md).
  *
  * A token is DAG-CBOR: [signature, {"h": varsig header, TAG: payload}], TAG "ucan/dlg@1.0.0" or
  * "ucan/inv@1.0.0" ("…@1.0.0-rc.1" is read too); the signature is Ed25519 by the issuer over the

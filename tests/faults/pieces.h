@@ -52,6 +52,10 @@ extern const struct scenario scenarios_carry[];
 void carry_fill(struct store *store);
 void carry_prepare(const char *folder);
 
+/* Scenarios of scenarios_ucan.c, and the tokens that they need. */
+extern const struct scenario scenarios_ucan[];
+void ucan_prepare(void);
+
 /* Note a store's ops as those of a stage. */
 void note_base(struct store *store, enum stage stage);
 

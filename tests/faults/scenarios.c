@@ -14,6 +14,7 @@
 #include "node/secret.h"
 #include "node/session.h"
 #include "oplog/append.h"
+#include "oplog/authority.h"
 #include "oplog/db.h"
 #include "oplog/ingest.h"
 #include "oplog/scrub.h"
@@ -55,6 +56,7 @@ static void make_offers(void)
 
 static void make_corpus(void)
 {
+    support_use_root();
     corpus.self = author_of(1);
     for (uint32_t i = 0; i < COUNT_OF(corpus.author); i++) {
         corpus.author[i] = author_of(i);
@@ -162,9 +164,10 @@ static void prepare_stage(const char *folder, enum stage stage)
         return;
     }
     assert_int_equal(mkdir(dir, 0700), 0);
-    assert_ok(store_create(dir, &test_mesh, 0));
+    assert_ok(store_create(dir, support_mesh(), 0));
     assert_ok(key_save(dir, KEY_NODE, key_of(&corpus.self)));
     assert_ok(store_open(dir, STORE_WRITE, &store));
+    authority_on(store);
     struct txn *txn = begin_write(store);
     assert_ok(meta_put(txn, "node", bytes_of(corpus.self.key.b, sizeof(corpus.self.key.b))));
     assert_ok(txn_commit(txn));
@@ -507,7 +510,7 @@ static int create_store(struct run *run)
     if (mkdir(run->store, 0700) != 0) {
         return err_from_errno(errno);
     }
-    return store_create(run->store, &test_mesh, 0);
+    return store_create(run->store, support_mesh(), 0);
 }
 
 static int count_ops(struct run *run, struct txn *txn)
@@ -1212,11 +1215,16 @@ static const struct scenario scenarios[] = {
 
 const struct scenario *scenario_at(size_t index)
 {
-    if (index < COUNT_OF(scenarios) - 1) {
-        return &scenarios[index];
+    static const struct scenario *const tables[] = {scenarios, scenarios_carry, scenarios_ucan};
+    for (size_t i = 0; i < COUNT_OF(tables); i++) {
+        for (const struct scenario *at = tables[i]; at->name != NULL; at++) {
+            if (index == 0) {
+                return at;
+            }
+            index--;
+        }
     }
-    const struct scenario *scenario = &scenarios_carry[index - (COUNT_OF(scenarios) - 1)];
-    return scenario->name != NULL ? scenario : NULL;
+    return NULL;
 }
 
 const struct scenario *scenario_find(const char *name)

@@ -198,6 +198,7 @@ void carry_prepare(const char *folder)
     make_bundles(folder);
     make_erase();
     make_root();
+    ucan_prepare();
 }
 
 /* Bundles out --------------------------------------------------------------------------- */

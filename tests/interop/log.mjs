@@ -8,8 +8,8 @@ const SEGMENT_OPS_MAX = 256;
 const SEGMENT_SIZES_MAX = 1048576;
 const OP_MAX = 4096 + 66 + 65536 + 205;
 const AHEAD_MS = 60000;
+const PARKED_MAX = 4194304;
 const ABANDON = 6;
-const CONTROL_MAX = 15;
 
 // The author and the bytes of each op.
 function readFrame(bytes) {
@@ -50,6 +50,7 @@ export function readSegment(bytes) {
     sizes += op.size;
     if (sizes > SEGMENT_SIZES_MAX) refuse('too_large');
     op.state = payloadState(op.payload, op.size, op.digest);
+    op.length = opBytes.length;
     ops.push(op);
   }
   return { author: frame.author, ops };
@@ -66,17 +67,24 @@ export class Log {
   constructor(mesh, now = Infinity) {
     Object.assign(this, { mesh, now });
     this.ops = new Map(); // hash → op
-    this.authors = new Map(); // author → { key, ops, heads: Set of hashes, abandons }
+    this.authors = new Map(); // author → { ops, heads: Set of hashes, abandons, parked: hash → bytes }
   }
 
   // Takes a segment, or refuses it and changes nothing.
   take(bytes) {
+    const { held, ...result } = this.offer(bytes);
+    if (held > 0 && result.appended === 0) refuse('limit');
+    return result;
+  }
+
+  // The same, but what finds no room to park is no refusal: `held` counts it.
+  offer(bytes) {
     const { author, ops } = readSegment(bytes);
     const name = hex(author);
     if (!this.authors.has(name) && ops[0].seq !== 1n) refuse('unknown_author');
 
     const fresh = ops.filter((op) => !this.ops.has(op.hash));
-    const result = { appended: 0, duplicate: ops.length - fresh.length, parked: 0 };
+    const result = { appended: 0, duplicate: ops.length - fresh.length, parked: 0, held: 0 };
     if (fresh.length === 0) return result;
     const [first] = fresh;
     if (first.seq === 1n && !(admits(first, author) && readKey(author))) refuse('unknown_author');
@@ -87,7 +95,21 @@ export class Log {
 
     const taken = fresh.slice(0, this.notAhead(fresh, author));
     for (const op of taken) this.add(op, name);
-    return { ...result, appended: taken.length, parked: fresh.length - taken.length };
+    const rest = fresh.slice(taken.length);
+    const isParked = rest.length === 0 || this.park(rest, name);
+    return { ...result, appended: taken.length, [isParked ? 'parked' : 'held']: rest.length };
+  }
+
+  // Is there room for these, or are they parked already? Nobody parks before being admitted.
+  park(ops, name) {
+    const parked = this.authors.get(name)?.parked;
+    const last = ops.at(-1).hash;
+    if (!parked || parked.has(last)) return Boolean(parked);
+    const bytes = ops.reduce((sum, op) => sum + 4 + op.length, 34);
+    const all = [...parked.values()].reduce((sum, one) => sum + one, bytes);
+    if (all > PARKED_MAX) return false;
+    parked.set(last, bytes);
+    return true;
   }
 
   checkPrev(op, author) {
@@ -113,7 +135,9 @@ export class Log {
   // Keeps what later checks and the frontier need of an op.
   add({ hash, id, seq, prev, kind, known }, author) {
     const op = { author, hash, id, seq, prev, kind };
-    if (!this.authors.has(author)) this.authors.set(author, { ops: 0, heads: new Set(), abandons: [] });
+    if (!this.authors.has(author)) {
+      this.authors.set(author, { ops: 0, heads: new Set(), abandons: [], parked: new Map() });
+    }
     const { heads, abandons } = this.authors.get(author);
     this.authors.get(author).ops++;
     this.ops.set(hash, op);
@@ -136,8 +160,9 @@ export class Log {
     return false;
   }
 
+  // Does it stand on a branch that its author has left? A control op counts all the same; whether
+  // the author may do that (spec/authority.md) is not asked.
   isAbandoned(op) {
-    if (op.kind >= 1 && op.kind <= CONTROL_MAX) return false;
     const { abandons } = this.authors.get(op.author);
     return abandons.some((abandon) => op.id > abandon.id && !this.descends(op, abandon));
   }

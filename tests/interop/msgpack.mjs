@@ -71,6 +71,7 @@ export class Walker {
   // Returns where the value at `at` ends.
   step(at, depth = 1) {
     const head = readHead(this.bytes, at);
+    if (head.type === 'uint' && head.n >= 1n << 63n) refuse('malformed');
     this.count(1);
     if (this.canonical) this.checkHead(head);
     switch (head.type) {
@@ -95,7 +96,6 @@ export class Walker {
   }
 
   checkHead({ type, n, shortest }) {
-    if (type === 'uint' && n >= 1n << 63n) refuse('malformed');
     const finite = (n >> 52n & 0x7ffn) !== 0x7ffn;
     const float = type === 'float64' && this.floats && finite;
     if (!shortest || (type.startsWith('float') && !float)) refuse('not_canonical');

@@ -3,7 +3,7 @@
 import { decode } from '@msgpack/msgpack';
 import { blake2b } from '@noble/hashes/blake2';
 import { checkCanonical, mapEntries, readHead, Walker } from './msgpack.mjs';
-import { refuse } from './refusal.mjs';
+import { Refusal, refuse } from './refusal.mjs';
 
 const HEADER_MAX = 4096;
 const FIELDS = ['uint', 'uint', 'bytes', 'uint', 'array', 'array', 'uint', 'bytes'];
@@ -11,6 +11,7 @@ const FIELDS_MAX = 64;
 const PREV_MAX = 8;
 const DEPS_MAX = 32;
 const SIZE_MAX = 65536;
+const SECTIONS = ['', 'geo', 'participants', 'content', 'custom']; // A field of such a name is in this one
 const DELEGATE_UCAN = 1;
 
 export const hex = (bytes) => Buffer.from(bytes).toString('hex');
@@ -39,7 +40,7 @@ function readFields(bytes) {
   let at = head.next;
   for (let i = 0; i < Number(head.n); i++) {
     const walker = i < FIELDS.length ? new Walker(bytes) : further;
-    const end = walker.step(at);
+    const end = walker.step(at, 2); // Inside the header's array
     if (i < FIELDS.length) {
       if (readHead(bytes, at).type !== FIELDS[i]) refuse('malformed');
       values.push(decode(bytes.subarray(at, end), { useBigInt64: true }));
@@ -81,19 +82,18 @@ function readSignature(bytes, at) {
 // The byte ranges of a payload's sections, or null where it counts as one.
 function splitSections(payload) {
   if (payload[0] < 0x91 || payload[0] > 0x96) return null;
-  const walker = new Walker(payload, { canonical: false });
+  const sections = [];
+  let at = 1;
   try {
-    if (walker.step(0) !== payload.length) return null;
+    while (sections.length < payload[0] - 0x90) {
+      const end = new Walker(payload, { canonical: false }).step(at);
+      sections.push(payload.subarray(at, end));
+      at = end;
+    }
   } catch {
     return null;
   }
-  const sections = [];
-  for (let at = 1; at < payload.length;) {
-    const end = new Walker(payload, { canonical: false }).step(at);
-    sections.push(payload.subarray(at, end));
-    at = end;
-  }
-  return sections;
+  return at === payload.length ? sections : null;
 }
 
 const withheld = (section) => section.length === 34 && section[0] === 0xc4;
@@ -132,17 +132,33 @@ export function signedMessage(mesh, op) {
   return Buffer.concat([Buffer.from('meshlog op 1'), mesh, op.header]);
 }
 
-// Does this first op admit its author (spec/op.md, "Version 1 first op")?
+// The entries of each section that is not withheld, of a payload shaped as spec/op.md has it.
+function readShape({ payload, state }) {
+  checkCanonical(payload, { floats: false });
+  const sections = splitSections(payload);
+  if (sections === null || sections.length > SECTIONS.length) refuse('schema');
+  return sections.map((section, i) => {
+    if (state === 'redacted' && withheld(section)) return new Map();
+    const entries = mapEntries(section);
+    const [first, ...names] = entries.keys();
+    const salt = decode(entries.get(first));
+    const place = (name) => Math.max(SECTIONS.indexOf(name), 0);
+    const isIn = (name) => !['op', 'target'].includes(name) && place(name) === i;
+    if (first !== '' || !isBytes(salt) || salt.length !== 16 || !names.every(isIn)) refuse('schema');
+    return entries;
+  });
+}
+
+// Does this first op admit its author (spec/op.md, "First op")?
 export function admits(op, author) {
-  if (!op.known || op.kind !== DELEGATE_UCAN) return false;
+  if (op.kind !== DELEGATE_UCAN) return false;
   try {
-    const [section] = splitSections(op.payload);
-    checkCanonical(section, { floats: false });
-    const core = mapEntries(section);
-    const [salt, key, token, proofs] = ['', 'key', 'token', 'proofs'].map((name) => decode(core.get(name)));
-    return isBytes(salt) && salt.length === 16 && isBytes(key) && Buffer.compare(key, author) === 0 &&
-      isBytes(token) && Array.isArray(proofs) && proofs.every(isBytes);
-  } catch {
+    const [core] = readShape(op);
+    const [key, token, proofs] = ['key', 'token', 'proofs'].map((name) => core.has(name) && decode(core.get(name)));
+    return isBytes(key) && Buffer.compare(key, author) === 0 && isBytes(token) &&
+      Array.isArray(proofs) && proofs.every(isBytes);
+  } catch (fault) {
+    if (!(fault instanceof Refusal)) throw fault;
     return false;
   }
 }

@@ -1,7 +1,7 @@
 #!/usr/bin/env node
-// read-bundle.mjs FILE [--json|--ids] - read a bundle (spec/bundle.md), check all that can be
-// checked, and print the log's frontier, with --json as `meshlog frontier --json` does; with
-// --ids the ids of all ops, in the order of the mesh.
+// read-bundle.mjs FILE [--json|--ids] [--mesh=DID] - read a bundle (spec/bundle.md), check all that
+// can be checked, and print the log's frontier, with --json as `meshlog frontier --json` does; with
+// --ids the ids of all ops, in the order of the mesh. With --mesh it must be one of that mesh.
 //
 // A fault ends it with code 1 and one line: {"ok":false,"error":CODE,"offset":N}, where N is
 // where the head, frame, end or trailing byte begins that is at fault.
@@ -81,10 +81,12 @@ class BundleReader {
 }
 
 // Reads a whole bundle into a log. `mesh`: the only one that is right, if given; `now`: the wall
-// clock for parking, if given. Returns { log, error, offset }: what was taken before a fault is
-// in the log.
+// clock for parking, if given. Returns { log, appended, duplicate, error, offset }: what was taken
+// before a fault is in the log. `limit`, without an offset: all has been read, but something was
+// held back.
 export function readBundle(read, { mesh, now } = {}) {
   const reader = new BundleReader(read);
+  const counts = { appended: 0, duplicate: 0, held: 0 };
   let log = null;
   try {
     const head = reader.head();
@@ -93,14 +95,15 @@ export function readBundle(read, { mesh, now } = {}) {
     let ops = 0n;
     for (let segment; (segment = reader.segment()) !== null;) {
       ops += BigInt(segment.length < 34 ? 0 : segment.readUInt16BE(32));
-      log.take(segment);
+      const result = log.offer(segment);
+      for (const name of Object.keys(counts)) counts[name] += result[name];
     }
     if (ops !== head.ops) refuse('malformed');
     reader.nothingMore();
-    return { log, error: null };
+    return { log, ...counts, error: counts.held > 0 ? 'limit' : null };
   } catch (fault) {
     if (!(fault instanceof Refusal)) throw fault;
-    return { log, error: fault.code, offset: reader.offset };
+    return { log, ...counts, error: fault.code, offset: reader.offset };
   }
 }
 
@@ -124,13 +127,20 @@ function fromFile(file) {
 }
 
 // A key as did:key: base58 of ed 01 and the key.
+const DID = 'did:key:z';
+const BASE58 = '123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz';
+
 function did(key) {
   let number = BigInt('0xed01' + hex(key));
   let text = '';
-  for (; number > 0n; number /= 58n) {
-    text = '123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz'[Number(number % 58n)] + text;
-  }
-  return 'did:key:z' + text;
+  for (; number > 0n; number /= 58n) text = BASE58[Number(number % 58n)] + text;
+  return DID + text;
+}
+
+function keyOf(text) {
+  const digits = [...text.slice(DID.length)].map((digit) => BigInt(BASE58.indexOf(digit)));
+  const number = digits.reduce((sum, digit) => sum * 58n + digit, 0n);
+  return Buffer.from(number.toString(16).slice('ed01'.length), 'hex');
 }
 
 // In the shape of `meshlog frontier --json`.
@@ -153,14 +163,16 @@ function printPlain({ mesh, ops, log, authors }) {
 }
 
 function main(args) {
-  const options = args.filter((arg) => arg.startsWith('--'));
+  const MESH = '--mesh=';
+  const mesh = args.find((arg) => arg.startsWith(MESH));
+  const options = args.filter((arg) => arg.startsWith('--') && arg !== mesh);
   const files = args.filter((arg) => !arg.startsWith('--'));
   if (files.length !== 1 || options.some((option) => !['--json', '--ids'].includes(option))) {
-    console.error('usage: read-bundle.mjs FILE [--json|--ids]');
+    console.error('usage: read-bundle.mjs FILE [--json|--ids] [--mesh=DID]');
     return 2;
   }
   const file = openSync(files[0]);
-  const { log, error, offset } = readBundle(fromFile(file));
+  const { log, error, offset } = readBundle(fromFile(file), { mesh: mesh && keyOf(mesh.slice(MESH.length)) });
   closeSync(file);
   if (error) {
     console.log(JSON.stringify({ ok: false, error, offset }));

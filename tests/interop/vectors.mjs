@@ -1,6 +1,6 @@
 // vectors.mjs - the known answers in spec/vectors, judged by this reader.
 
-import { existsSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { check, totals } from './_check.mjs';
 import { bytesOf } from './_make.mjs';
 import { isSigned, Log, readSegment } from './log.mjs';
@@ -70,6 +70,15 @@ each('chains', (vector, what) => {
   const inLog = vector.ops.filter((op) => op.reason !== 'future_dated');
   check(`${what}: ops`, inLog.map(({ id, hash }) => `${id} ${hash}`).sort(), () => listOps(log));
   check(`${what}: frontier`, vector.frontier, () => log.digest());
+});
+
+each('bundles', (vector, what) => {
+  const { mesh, now_ms: now, error, ops, duplicate, hashes } = vector;
+  check(what, { error, ops, duplicate, hashes }, () => {
+    const read = readBundle(fromBytes(bytesOf(vector.bundle)), { mesh: bytesOf(mesh), now });
+    const taken = [...(read.log?.ops.keys() ?? [])]; // In the order of their arrival
+    return { error: read.error, ops: read.appended, duplicate: read.duplicate, hashes: taken };
+  });
 });
 
 totals();

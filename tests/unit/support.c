@@ -12,9 +12,29 @@
 #include "base/text.h"
 #include "oplog/db.h"
 #include "oplog/verify.h"
+#include "ucan/token.h"
 
 const struct mesh_id test_mesh = {"mesh of the tests"};
 const struct mesh_id other_mesh = {"another mesh"};
+
+/* The root that admits authors, if there is one. */
+static struct {
+    struct mesh_id mesh;
+    uint8_t secret[64];
+    bool given;
+} root;
+
+void support_use_root(void)
+{
+    static const uint8_t seed[32] = "root of the tests";
+    assert_int_equal(crypto_sign_seed_keypair(root.mesh.b, root.secret, seed), 0);
+    root.given = true;
+}
+
+const struct mesh_id *support_mesh(void)
+{
+    return root.given ? &root.mesh : &test_mesh;
+}
 
 /* Memory ------------------------------------------------------------------------------ */
 
@@ -294,6 +314,27 @@ struct bytes payload_broken(uint32_t salt)
     return payload;
 }
 
+/* Of the root, for everything; without a root only a word in its place. */
+static struct bytes token_for(const struct test_author *author)
+{
+    struct buf out;
+    struct ucan_token everything = {.type = UCAN_DELEGATION,
+                                    .has_audience = true,
+                                    .has_subject = true,
+                                    .command = bytes_of_text("/"),
+                                    .nonce = bytes_of_text("nonce")};
+    if (!root.given) {
+        return bytes_of_text("token");
+    }
+    memcpy(everything.audience.b, author->key.b, sizeof(everything.audience.b));
+    memcpy(everything.subject.b, root.mesh.b, sizeof(everything.subject.b));
+    buf_init(&out, LIMIT_TOKEN);
+    assert_ok(ucan_mint(root.secret, &everything, &out, NULL));
+    struct bytes token = support_copy(buf_bytes(&out));
+    buf_free(&out);
+    return token;
+}
+
 struct bytes payload_first(const struct test_author *author)
 {
     struct arena arena;
@@ -301,7 +342,7 @@ struct bytes payload_first(const struct test_author *author)
     struct bytes key = bytes_of(author->key.b, sizeof(author->key.b));
     arena_init(&arena, LIMIT_TREE_BYTES);
     value_put(&arena, &fields, "key", value_bytes(key));
-    value_put(&arena, &fields, "token", value_bytes(bytes_of_text("token")));
+    value_put(&arena, &fields, "token", value_bytes(token_for(author)));
     value_put(&arena, &fields, "proofs", value_array());
     struct bytes payload = payload_of_value(&fields, author->key.b[0]);
     arena_free(&arena);
@@ -433,7 +474,7 @@ static void put_sig(const struct test_author *author, const struct draft *draft,
         return;
     }
     uint8_t sig[64];
-    const struct mesh_id *mesh = draft->mesh == NULL ? &test_mesh : draft->mesh;
+    const struct mesh_id *mesh = draft->mesh == NULL ? support_mesh() : draft->mesh;
     struct buf message;
     buf_init(&message, SIZE_MAX);
     buf_put_text(&message, "meshlog op 1");
@@ -623,7 +664,7 @@ struct store *store_new_of(const struct mesh_id *mesh)
 
 struct store *store_new_for_test(void)
 {
-    return store_new_of(&test_mesh);
+    return store_new_of(support_mesh());
 }
 
 void store_done(struct store *store)

@@ -106,6 +106,13 @@ const struct key *key_of(const struct test_author *author);
 extern const struct mesh_id test_mesh;
 extern const struct mesh_id other_mesh;
 
+/* From now on the mesh is one with a real root, which admits every author to everything by its
+ * first op: for programs whose stores judge. */
+void support_use_root(void);
+
+/* The mesh of what is made: test_mesh, or that of the root. */
+const struct mesh_id *support_mesh(void);
+
 /* Payloads ---------------------------------------------------------------------------- */
 
 /* A full payload of JSON fields, with salts made from a number. */
@@ -159,7 +166,7 @@ struct draft {
     uint32_t further_count;  /* …and how many. */
     struct bytes sig;        /* msgpack in place of the signature. */
     enum sign sign;
-    const struct mesh_id *mesh; /* test_mesh */
+    const struct mesh_id *mesh; /* support_mesh() */
     enum carry carry;
     struct bytes carried; /* With CARRY_THIS. */
 };
@@ -209,7 +216,7 @@ struct bytes segment_of_one(const struct test_author *author, const struct made 
 
 /* Stores ------------------------------------------------------------------------------ */
 
-/* A new store of test_mesh in a new folder, open for writing, that does not sync; closed by
+/* A new store of support_mesh() in a new folder, open for writing, that does not sync; closed by
  * support_free. */
 struct store *store_new_for_test(void);
 

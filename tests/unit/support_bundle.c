@@ -55,7 +55,7 @@ struct made_bundle bundle_of(const struct bytes *segments, uint32_t count)
     for (uint32_t i = 0; i < count; i++) {
         ops += be_get(segments[i].data + 32, 2);
     }
-    return bundle_made(&test_mesh, ops, segments, count);
+    return bundle_made(support_mesh(), ops, segments, count);
 }
 
 struct bytes bundle_part(const struct made_bundle *bundle, uint32_t part)

@@ -1135,6 +1135,7 @@ const struct vector_file vector_files[] = {
     {"ids.json", make_ids},           {"clock.json", make_clock},     {"values.json", make_values},
     {"payloads.json", make_payloads}, {"ops.json", make_ops},         {"chains.json", make_chains},
     {"segments.json", make_segments}, {"bundles.json", make_bundles}, {"keys.json", make_keys},
+    {"ucan.json", make_ucan},
 };
 const size_t vector_file_count = COUNT_OF(vector_files);
 

@@ -18,6 +18,9 @@ extern const size_t vector_file_count;
 /* keys.json */
 void make_keys(struct arena *arena, struct value *vectors);
 
+/* ucan.json */
+void make_ucan(struct arena *arena, struct value *vectors);
+
 /* The content of a file: a JSON array, one vector to a line. */
 void vectors_print(const struct vector_file *file, struct buf *out);
 

@@ -14,6 +14,10 @@
 
 #define WORDS_MAX 10
 
+/* Deeper than a payload, and deeper than a token. */
+#define NESTED_9 "[[[[[[[[[]]]]]]]]]"
+#define NESTED_33 "[[[[[[[[[[[[[[[[[[[[[[[[" NESTED_9 "]]]]]]]]]]]]]]]]]]]]]]]]"
+
 struct fixture {
     struct arena arena;
     struct call call;
@@ -107,6 +111,40 @@ static void words_become_a_request(void **state)
         {{"help", "log"}, "help", NULL, false, "{\"command\":\"log\"}"},
         {{"log", "--help"}, "help", NULL, false, "{\"command\":\"log\"}"},
         {{"--help", "log"}, "help", NULL, false, "{\"command\":\"log\"}"},
+        {{"ucan", "inspect", "x"}, "ucan inspect", NULL, false, "{\"token\":\"x\"}"},
+        {{"--json", "ucan", "--store", "s", "inspect", "x"},
+         "ucan inspect",
+         "s",
+         true,
+         "{\"token\":\"x\"}"},
+        {{"--", "ucan", "inspect", "-x"}, "ucan inspect", NULL, false, "{\"token\":\"-x\"}"},
+        {{"ucan", "mint", "--invocation", "--cmd", "/"},
+         "ucan mint",
+         NULL,
+         false,
+         "{\"invocation\":true,\"cmd\":\"/\"}"},
+        {{"ucan", "check", "--invocation", "ucan"},
+         "ucan check",
+         NULL,
+         false,
+         "{\"invocation\":\"ucan\"}"},
+        {{"ucan", "--invocation", "x", "check"},
+         "ucan check",
+         NULL,
+         false,
+         "{\"invocation\":\"x\"}"},
+        {{"ucan", "policy", "--policy", NESTED_9},
+         "ucan policy",
+         NULL,
+         false,
+         "{\"policy\":" NESTED_9 "}"},
+        {{"ucan", "--help"}, "help", NULL, false, "{\"command\":\"ucan\"}"},
+        {{"-h", "ucan", "mint"}, "help", NULL, false, "{\"command\":\"ucan mint\"}"},
+        {{"help", "ucan", "mint"},
+         "help",
+         NULL,
+         false,
+         "{\"command\":\"ucan\",\"second\":\"mint\"}"},
         {{"--version"}, "version", NULL, false, "{}"},
         {{"--version", "--json"}, "version", NULL, true, "{}"},
     };
@@ -172,6 +210,16 @@ static void mistakes_are_named(void **state)
          ERR_BAD_JSON,
          ": Texts cannot hold U+0000."},
         {{"append", "K", "--payload", "@/nonexistent/x"}, ERR_IO, "/nonexistent/x"},
+        {{"append", "K", "--payload", NESTED_9}, ERR_TOO_LARGE, "--payload is not JSON"},
+        {{"ucan", "policy", "--policy", NESTED_33}, ERR_TOO_LARGE, "--policy is not JSON"},
+        {{"ucan"}, ERR_USAGE, "`meshlog ucan` needs one more word"},
+        {{"ucan", "--json"}, ERR_USAGE, "see `meshlog help ucan`"},
+        {{"ucan", "inpsect", "x"}, ERR_USAGE, "did you mean 'ucan inspect'"},
+        {{"ucan", "ucan", "x"}, ERR_USAGE, "There is no command 'ucan ucan'"},
+        {{"uca", "inspect", "x"}, ERR_USAGE, "There is no command 'uca'"},
+        {{"inspect", "x"}, ERR_USAGE, "There is no command 'inspect'"},
+        {{"ucan", "inspect"}, ERR_USAGE, "`meshlog help ucan inspect`"},
+        {{"ucan", "inspect", "x", "--time", "1"}, ERR_USAGE, "--time is no flag here"},
         {{"log", "--\033[31m"}, ERR_USAGE, "\\x1b[31m"},
     };
     struct fixture *f = *state;
@@ -257,10 +305,11 @@ static void the_table_is_sound(void **state)
             assert_ptr_equal(flag_find(command, bytes_of_text(flag->name)), flag);
             assert_string_not_equal(flag->key, "");
             assert_int_equal(flag->word[0] == 0, flag->type == FLAG_SWITCH);
-            /* Before its command a flag is read as the first one of that name. */
+            /* Before its command a flag is read as the first one of that name; only this one
+             * has to stand behind it. */
             for (const struct command *other = commands; other->name != NULL; other++) {
                 const struct flag *same = flag_find(other, bytes_of_text(flag->name));
-                assert_true(same == NULL ||
+                assert_true(same == NULL || strcmp(flag->name, "invocation") == 0 ||
                             (same->type == FLAG_SWITCH) == (flag->type == FLAG_SWITCH));
             }
         }

@@ -119,6 +119,8 @@ static void some_power(struct making *making, uint32_t key)
     struct world_token token = {.to = key, .from = chance(making, 50) ? ROOT : draw(making, key)};
     token.command = commands[draw(making, COUNT_OF(commands))];
     token.expiry = chance(making, 15) ? 4 + draw(making, 10) : 0;
+    token.rules[0] = (struct rule){.about = RULE_FROM, .number = draw(making, 3)};
+    token.rule_count = chance(making, 15);
     if (chance(making, 75)) {
         (void)token_add(making->world, &token);
     }

@@ -514,6 +514,75 @@ static void the_root_elsewhere(void **state)
     key_free(root);
 }
 
+/* What a file holds as a key; NULL when it is refused as none. */
+static struct key *open_text(const char *path, const char *text)
+{
+    struct key *key = NULL;
+    bool sealed = true;
+    file_write(path, text, strlen(text));
+    int rv = key_open(path, bytes_of("", 0), &key, &sealed);
+    assert_err(text, rv, key == NULL ? ERR_KEY_MISSING : 0);
+    assert_false(sealed);
+    return key;
+}
+
+/* For one command a key of either role will do, and a bare seed: Bob's of the working group. */
+static void any_key_for_one_command(void **state)
+{
+    (void)state;
+    static const char seed[] = "5f8fdf91cd4d94e75f1330134afdf8dd190cf7e2c07888a13acfef65403a4221";
+    static const char *const good[] = {
+        seed,
+        "5F8FDF91CD4D94E75F1330134AFDF8DD190CF7E2C07888A13ACFEF65403A4221\n",
+        " 5f8fdf91cd4d94e75f1330134afdf8dd\r\n190cf7e2c07888a13acfef65403a4221\t",
+        "gCZfj9+RzU2U518TMBNK/fjdGQz34sB4iKE6z+9lQDpCIQ==",
+        "gCZfj9+RzU2U518TMBNK/fjdGQz34sB4iKE6z+9lQDpCIQ==\n",
+    };
+    static const char *const bad[] = {
+        "",
+        "5f8fdf91cd4d94e75f1330134afdf8dd190cf7e2c07888a13acfef65403a42",
+        "5f8fdf91cd4d94e75f1330134afdf8dd190cf7e2c07888a13acfef65403a422100",
+        "5f8fdf91cd4d94e75f1330134afdf8dd190cf7e2c07888a13acfef65403a4221.",
+        "gCZfj9+RzU2U518TMBNK/fjdGQz34sB4iKE6z+9lQDpCIQ",   /* Without its padding. */
+        "gCdfj9+RzU2U518TMBNK/fjdGQz34sB4iKE6z+9lQDpCIQ==", /* With another prefix. */
+        "gCZfj9+RzU2U518TMBNK/fjdGQz34sB4iKE6z+9lQDpC",
+        "X4/fkc1NlOdfEzATSv343RkM9+LAeIihOs/vZUA6QiE=", /* Without a prefix. */
+    };
+    const char *dir = support_dir();
+    const char *path = support_path(dir, "any");
+    uint8_t expected[32];
+    assert_ok(hex_decode(bytes_of_text(seed), expected, sizeof(expected)));
+    for (size_t i = 0; i < COUNT_OF(good); i++) {
+        struct key *key = open_text(path, good[i]);
+        assert_non_null(key);
+        assert_memory_equal(key->secret, expected, sizeof(expected));
+        key_free(key);
+    }
+    for (size_t i = 0; i < COUNT_OF(bad); i++) {
+        assert_null(open_text(path, bad[i]));
+    }
+
+    struct key *key = fresh_key();
+    struct key_seal seal = cheap("pass");
+    struct key *again;
+    bool sealed;
+    assert_ok(key_save(dir, KEY_ROOT, key));
+    assert_ok(key_save_sealed(dir, KEY_NODE, key, &seal));
+    assert_ok(key_open(support_path(dir, "root.key"), bytes_of("", 0), &again, &sealed));
+    assert_memory_equal(again->secret, key->secret, sizeof(key->secret));
+    key_free(again);
+    const char *node = support_path(dir, "node.key");
+    assert_err("sealed", key_open(node, bytes_of("", 0), &again, &sealed), ERR_WRONG_PASSPHRASE);
+    assert_true(sealed);
+    assert_ok(key_open(node, bytes_of_text("pass"), &again, &sealed));
+    key_free(again);
+    file_write(path, seed, strlen(seed));
+    assert_int_equal(chmod(path, 0640), 0);
+    assert_err("open to others", key_open(path, bytes_of("", 0), &again, &sealed),
+               ERR_KEY_PERMISSIONS);
+    key_free(key);
+}
+
 /* File systems that do not know all ways to give a file its name; the last ones fail. */
 static void any_stick_will_do(void **state)
 {
@@ -616,6 +685,7 @@ int main(void)
         cmocka_unit_test_teardown(every_bit_changed_on_purpose, support_teardown),
         cmocka_unit_test_teardown(parameters_at_their_limits, support_teardown),
         cmocka_unit_test_teardown(the_root_elsewhere, support_teardown),
+        cmocka_unit_test_teardown(any_key_for_one_command, support_teardown),
         cmocka_unit_test_teardown(any_stick_will_do, support_teardown),
     };
     support_init();

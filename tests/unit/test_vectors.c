@@ -2,6 +2,7 @@
  * implementation agree with them? `test_vectors --write FOLDER` writes them anew. */
 #include "tests/unit/support_vectors.h"
 
+#include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -11,6 +12,7 @@
 #include "oplog/keycode.h"
 #include "oplog/keyfile.h"
 #include "tests/unit/support_bundle.h"
+#include "ucan/chain.h"
 
 #define FILE_MAX MIB(4)
 
@@ -389,6 +391,50 @@ static void check_key(struct arena *arena, const char *why, const struct value *
     (is_file ? check_key_file : check_key_code)(arena, why, vector);
 }
 
+/* What a text in base64 stands for. */
+static struct bytes unbase64(struct arena *arena, const struct value *text)
+{
+    size_t len;
+    assert_non_null(text);
+    uint8_t *room = arena_alloc(arena, text->bytes.len);
+    assert_non_null(room);
+    assert_int_equal(sodium_base642bin(room, text->bytes.len, (const char *)text->bytes.data,
+                                       text->bytes.len, NULL, &len, NULL,
+                                       sodium_base64_VARIANT_ORIGINAL),
+                     0);
+    return bytes_of(room, len);
+}
+
+/* The proofs of an invocation, in whatever order they are given, beside others. */
+static void check_ucan(struct arena *arena, const char *why, const struct value *vector)
+{
+    const struct value *proofs = value_get(vector, "proofs");
+    const struct value *revoked = value_get(vector, "revoked");
+    const struct value *error = value_get(vector, "error");
+    struct bytes invocation = unbase64(arena, value_get(vector, "invocation"));
+    struct bytes tokens[LIMIT_CHAIN + 3] = {invocation, bytes_of("", 0)};
+    struct cid cids[4];
+    struct ucan_verdict verdict;
+    int64_t link = UCAN_LINK_INVOCATION;
+    assert_in_range(proofs->count, 0, LIMIT_CHAIN + 1);
+    assert_in_range(revoked->count, 0, COUNT_OF(cids));
+    for (uint32_t i = 0; i < proofs->count; i++) {
+        tokens[2 + i] = unbase64(arena, &proofs->items[proofs->count - 1 - i]);
+    }
+    for (uint32_t i = 0; i < revoked->count; i++) {
+        assert_ok(cid_from_text(revoked->items[i].bytes, &cids[i]));
+    }
+    (void)value_get_int(vector, "link", &link);
+    assert_ok(ucan_check(invocation, tokens, 2 + proofs->count, get_int(vector, "time"), cids,
+                         revoked->count, &verdict));
+    const char *got = ucan_refusal_text(verdict.refusal);
+    if ((got == NULL ? error->type != VALUE_NULL : !value_is_text(error, got)) ||
+        verdict.link != link) {
+        fail_msg("%s: %s at %d: %s", why, got == NULL ? "allowed" : got, verdict.link,
+                 verdict.why.text);
+    }
+}
+
 static void ids_agree(void **state)
 {
     (void)state;
@@ -443,6 +489,12 @@ static void keys_agree(void **state)
     each_vector("keys.json", check_key);
 }
 
+static void chains_of_tokens_agree(void **state)
+{
+    (void)state;
+    each_vector("ucan.json", check_ucan);
+}
+
 static void files_are_what_is_made(void **state)
 {
     (void)state;
@@ -489,6 +541,7 @@ int main(int argc, char **argv)
         cmocka_unit_test_teardown(chains_agree, support_teardown),
         cmocka_unit_test_teardown(bundles_agree, support_teardown),
         cmocka_unit_test_teardown(keys_agree, support_teardown),
+        cmocka_unit_test_teardown(chains_of_tokens_agree, support_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

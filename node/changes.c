@@ -1,0 +1,86 @@
+#include "node/changes.h"
+
+#include <stdlib.h>
+
+void changes_init(struct changes *changes)
+{
+    buf_init(&changes->seen, SIZE_MAX / 2);
+    changes->count = 0;
+}
+
+void changes_free(struct changes *changes)
+{
+    buf_free(&changes->seen);
+    changes->count = 0;
+}
+
+static int see(void *ctx, const struct op_id *id, const struct op_hash *hash, struct verdict from,
+               struct verdict to)
+{
+    struct changes *changes = ctx;
+    struct change change = {
+        .id = *id, .hash = *hash, .from = from, .to = to, .step = changes->count++};
+    buf_put(&changes->seen, &change, sizeof(change));
+    return buf_error(&changes->seen);
+}
+
+void changes_watch(struct changes *changes, struct txn *txn)
+{
+    buf_clear(&changes->seen);
+    changes->count = 0;
+    txn_watch_verdicts(txn, see, changes);
+}
+
+static bool is_same_op(const struct change *a, const struct change *b)
+{
+    return op_id_compare(&a->id, &b->id) == 0 && op_hash_equal(&a->hash, &b->hash);
+}
+
+static int compare(const void *left, const void *right)
+{
+    const struct change *a = left;
+    const struct change *b = right;
+    int order = op_id_compare(&a->id, &b->id);
+    if (order == 0) {
+        order = memcmp(a->hash.b, b->hash.b, sizeof(a->hash.b));
+    }
+    return order != 0 ? order : (a->step > b->step) - (a->step < b->step);
+}
+
+static bool is_change(const struct change *change)
+{
+    return change->from.state != change->to.state || change->from.reason != change->to.reason;
+}
+
+/* Sorted by op, and of each as it was seen: from the first to the last. */
+static uint64_t sum_up(struct change *all, uint64_t count)
+{
+    uint64_t kept = 0;
+    for (uint64_t i = 0; i < count;) {
+        struct change sum = all[i];
+        for (; i < count && is_same_op(&all[i], &sum); i++) {
+            sum.to = all[i].to;
+        }
+        if (is_change(&sum)) {
+            all[kept++] = sum;
+        }
+    }
+    return kept;
+}
+
+int changes_end(struct changes *changes, struct txn *txn)
+{
+    struct change *all = (void *)changes->seen.data;
+    txn_watch_verdicts(txn, NULL, NULL);
+    if (changes->count > 1) {
+        qsort(all, changes->count, sizeof(*all), compare);
+    }
+    changes->count = sum_up(all, changes->count);
+    return buf_error(&changes->seen);
+}
+
+const struct change *changes_at(const struct changes *changes, uint64_t i)
+{
+    const struct change *all = (const void *)changes->seen.data;
+    return &all[i];
+}

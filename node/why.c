@@ -1,0 +1,209 @@
+#include "node/command.h"
+#include "node/known.h"
+#include "node/opview.h"
+#include "node/parked.h"
+#include "node/request.h"
+#include "node/tokenview.h"
+
+/* What is said of each reason: around the op or token that decided it, and where none did. */
+static const struct {
+    uint8_t reason;
+    const char *before; /* NULL: whatever decided it is not said. */
+    const char *after;
+    const char *bare;
+} sentences[] = {
+    {REASON_NONE, "The token ", " grants it.",
+     "What it carries is good, and that is all it needs."},
+    {REASON_DEP_MISSING, NULL, NULL, "An op that it depends on is not here yet."},
+    {REASON_NOT_ADMITTED, NULL, NULL,
+     "No chain of tokens leads from the root of the mesh to its author yet."},
+    {REASON_FUTURE_DATED, NULL, NULL,
+     "It is dated ahead of this machine's clock, and waits until then."},
+    {REASON_PAYLOAD_ABSENT, NULL, NULL, "Its content is not here, or not the part that decides."},
+    {REASON_KIND_UNKNOWN, NULL, NULL, "This program does not know its kind: a newer one may."},
+    {REASON_VERSION_UNKNOWN, NULL, NULL, "This program does not know its form: a newer one may."},
+    {REASON_SCHEMA, NULL, NULL, "Its content is not what its kind needs."},
+    {REASON_NO_GRANT, "The token ", " of its author does not allow what it does.",
+     "No token of its author allows what it does."},
+    {REASON_POLICY, "The policy of the token ", " does not hold for it.",
+     "The policies of its author's tokens do not hold for it."},
+    {REASON_NOT_IN_FORCE, "The token ", " was not in force when it was written.",
+     "No token of its author was in force when it was written."},
+    {REASON_OWNER_ONLY, NULL, NULL, "Only an owner of the mesh may write its kind."},
+    {REASON_NOT_USER_BEARING, NULL, NULL,
+     "Only who holds /assert without a policy may write its kind."},
+    {REASON_UNKNOWN_TARGET, NULL, NULL, "What it is about is not here."},
+    {REASON_REVOKED, "Its author's token was revoked by the op ", "; the cut does not reach it.",
+     "Its author's token was revoked, and the cut does not reach it."},
+    {REASON_TWIN, "The op ", " has the same id, so neither counts.",
+     "Another op has the same id, so neither counts."},
+    {REASON_ERASED, "The op ", " erased it.", "It was erased."},
+    {REASON_ABANDONED, "Its author gave it up with the op ", ".", "Its author gave it up."},
+};
+
+/* One plain sentence; by is empty where nothing decided it but the op. */
+static struct bytes detail_of(struct arena *arena, const struct cause *cause, struct bytes by)
+{
+    uint8_t reason = cause->verdict.reason;
+    int len = (int)by.len;
+    if (reason == REASON_REVOKED && cause->has_op && cause->has_cid) {
+        char cid[CID_TEXT];
+        cid_to_text(&cause->cid, cid);
+        return arena_format(arena,
+                            "Its author's token %s was revoked by the op %.*s; the cut does not "
+                            "reach it.",
+                            cid, len, by.data);
+    }
+    if (cause->verdict.state == VERDICT_APPLIED && cause->has_op) {
+        return arena_format(arena, "It stands because the op %.*s confirms it.", len, by.data);
+    }
+    for (size_t i = 0; i < sizeof(sentences) / sizeof(sentences[0]); i++) {
+        if (sentences[i].reason == reason && len > 0 && sentences[i].before != NULL) {
+            return arena_format(arena, "%s%.*s%s", sentences[i].before, len, by.data,
+                                sentences[i].after);
+        }
+        if (sentences[i].reason == reason) {
+            return bytes_of_text(sentences[i].bare);
+        }
+    }
+    return bytes_of_text("This program does not know the reason: a newer one may.");
+}
+
+static void put_cause(struct arena *arena, const struct cause *cause, struct value *out)
+{
+    struct value by = cause->has_op    ? view_id(arena, &cause->op)
+                      : cause->has_cid ? view_cid(arena, &cause->cid)
+                                       : value_null();
+    struct bytes name = by.type == VALUE_TEXT ? by.bytes : bytes_of("", 0);
+    view_verdict(arena, &cause->verdict, out);
+    value_put(arena, out, "rule", value_null());
+    value_put(arena, out, "by", by);
+    value_put(arena, out, "detail", value_text_of(detail_of(arena, cause, name)));
+}
+
+static void put_op(struct arena *arena, const struct op_author *author,
+                   const struct walk_item *item, struct value *out)
+{
+    value_put(arena, out, "id", view_id(arena, &item->row.op.id));
+    value_put(arena, out, "type", value_text("op"));
+    value_put(arena, out, "kind", view_kind(item->row.op.kind));
+    value_put(arena, out, "author", view_did(arena, author->b));
+}
+
+/* Tokens ---------------------------------------------------------------------------------- */
+
+/* One token of a chain, with the name of whom it is for. */
+static int push_link(struct txn *txn, struct arena *arena, const struct grant *grant,
+                     struct value *chain)
+{
+    struct known_name name;
+    struct value link = value_map();
+    int rv = known_name(txn, &grant->token.audience, &name);
+    if (rv == 0) {
+        token_view(arena, &grant->token, &link);
+        value_put(arena, &link, "name", view_name(arena, &name));
+        value_push(arena, chain, link);
+    }
+    return rv;
+}
+
+/* The tokens from the root to the one that decided, at the op's own time. */
+static int view_tokens(struct txn *txn, struct arena *arena, const struct cause *cause,
+                       int64_t time, struct value *out)
+{
+    struct grant grant;
+    *out = value_array();
+    if (!cause->has_cid) {
+        return 0;
+    }
+    int rv = grant_find(txn, arena, &cause->cid, time, &grant);
+    for (uint32_t i = 0; rv == 0 && i < grant.chain_len; i++) {
+        struct grant above;
+        rv = grant_find(txn, arena, &grant.chain[i], time, &above);
+        if (rv == 0) {
+            rv = push_link(txn, arena, &above, out);
+        }
+    }
+    return rv == ERR_UNKNOWN_ID ? 0 : rv;
+}
+
+/* Ops --------------------------------------------------------------------------------------- */
+
+static int explain_stored(struct call *call, struct txn *txn, const struct walk_item *item)
+{
+    struct arena *arena = call->arena;
+    struct op_author author;
+    struct cause cause;
+    struct value chain;
+    struct value response = response_ok(arena);
+    int rv = author_key(txn, item->row.author_ix, &author);
+    if (rv == 0) {
+        rv = authority_cause(txn, item->row.n, &cause);
+    }
+    if (rv == 0) {
+        int64_t time = (int64_t)(op_id_wall_ms(&item->row.op.id) / 1000);
+        rv = view_tokens(txn, arena, &cause, time, &chain);
+    }
+    if (rv != 0) {
+        return call_fail_store(call, rv == ERR_UNKNOWN_ID ? ERR_CORRUPT : rv);
+    }
+    put_op(arena, &author, item, &response);
+    put_cause(arena, &cause, &response);
+    value_put(arena, &response, "chain", chain);
+    return call_emit(call, &response);
+}
+
+/* The search for an op among the parked ones. */
+struct search {
+    struct arena *arena;
+    struct op_id id;
+    struct value response;
+    bool found;
+};
+
+static int look(void *ctx, const struct op_author *author, const struct walk_item *item)
+{
+    struct search *search = ctx;
+    struct cause cause = {.verdict = item->place.verdict};
+    if (!search->found && op_id_compare(&item->row.op.id, &search->id) == 0) {
+        search->found = true;
+        put_op(search->arena, author, item, &search->response);
+        put_cause(search->arena, &cause, &search->response);
+        value_put(search->arena, &search->response, "chain", value_array());
+    }
+    return 0;
+}
+
+static int explain_parked(struct call *call, struct txn *txn, const struct op_id *id)
+{
+    struct search search = {.arena = call->arena, .id = *id};
+    search.response = response_ok(call->arena);
+    int rv = parked_walk(txn, look, &search);
+    if (rv == 0 && !search.found) {
+        rv = ERR_UNKNOWN_ID;
+    }
+    return rv != 0 ? request_fail_id(call, rv, value_get(call->request, "id"))
+                   : call_emit(call, &search.response);
+}
+
+static int explain(struct call *call, struct txn *txn)
+{
+    struct op_id id;
+    struct walk_item item;
+    bool twin;
+    int rv = request_id(call, txn, value_get(call->request, "id"), &id);
+    if (rv != 0) {
+        return rv;
+    }
+    rv = request_stored(txn, &id, &item, &twin);
+    if (rv == ERR_UNKNOWN_ID) {
+        return explain_parked(call, txn, &id);
+    }
+    struct walk at = {.at_known = true, .at = id};
+    return rv != 0 ? request_fail_walk(call, &at, rv) : explain_stored(call, txn, &item);
+}
+
+int run_why(struct call *call)
+{
+    return call_reading(call, explain);
+}
