@@ -316,7 +316,7 @@ static void some_op(struct making *making)
     some_past(making, &op);
     some_content(making, &op);
     op.dep = draw(making, world->ops);
-    op.has_dep = chance(making, 15) && world->op[op.dep].at_ms < op.at_ms;
+    op.has_dep = chance(making, 25) && world->op[op.dep].at_ms < op.at_ms;
     op.withheld = chance(making, 2);
     (void)op_add(making->world, &op);
 }
@@ -461,7 +461,7 @@ static void the_worlds_are_wild_enough(void **state)
                   ops, steps[1], steps[2], steps[3], adopted[0], adopted[1]);
     for (size_t j = 0; j < COUNT_OF(verdicts); j++) {
         print_message("  %s: %u\n", verdicts[j], seen[j]);
-        assert_true(seen[j] > SEEDS / 20);
+        assert_true(seen[j] > SEEDS / 40);
     }
     assert_true(steps[1] > SEEDS / 4 && steps[2] > SEEDS / 4 && steps[3] > SEEDS / 4);
     assert_true(adopted[0] > SEEDS / 10 && adopted[1] > SEEDS / 20);

@@ -952,30 +952,26 @@ static void a_control_op_of_another_shape_is_rejected(void **state)
     static const struct {
         uint32_t kind;
         const char *json;
-    } cases[] =
-        {
-            {KIND_DelegateUcan, "{}"},
-            {KIND_DelegateUcan, "{\"key\":1,\"token\":2,\"proofs\":3}"},
-            {KIND_DelegateUcan,
-             "{\"key\":" JSON_BYTES("AAAA") ",\"token\":" JSON_BYTES("AAAA") ",\"proofs\":[]}"},
-            {KIND_RevokeUcan, "{}"},
-            {KIND_RevokeUcan, "{\"cid\":1}"},
-            {KIND_RevokeUcan, "{\"cid\":" JSON_BYTES("AAAA") "}"},
-            {KIND_RevokeUcan,
-             "{\"cid\":" JSON_BYTES(
-                 "AXESIAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA") ",\"cut\":1}"},
-            {KIND_RevokeUcan,
-             "{\"cid\":" JSON_BYTES(
-                 "AXESIAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA") ",\"cut\":[1]}"},
-            {KIND_RevokeUcan, "{\"cid\":" JSON_BYTES("AXESIAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"
-                                                     "AAA") ",\"cut\":[" JSON_BYTES("AAAA") "]}"},
-            {KIND_RevokeUcan,
-             "{\"cid\":" JSON_BYTES(
-                 "AXESIAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA") ",\"revocation\":1}"},
-            {KIND_RevokeUcan, "{\"cid\":" JSON_BYTES("AXESIAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"
-                                                     "AAA") ",\"revocation\":" JSON_BYTES(
-                                  "AAAA") "}"},
-        };
+    } cases[] = {
+        {KIND_DelegateUcan, "{}"},
+        {KIND_DelegateUcan, "{\"key\":1,\"token\":2,\"proofs\":3}"},
+        {KIND_DelegateUcan,
+         "{\"key\":" JSON_BYTES("AAAA") ",\"token\":" JSON_BYTES("AAAA") ",\"proofs\":[]}"},
+        {KIND_RevokeUcan, "{}"},
+        {KIND_RevokeUcan, "{\"cid\":1}"},
+        {KIND_RevokeUcan, "{\"cid\":" JSON_BYTES("AAAA") "}"},
+        {KIND_RevokeUcan,
+         "{\"cid\":" JSON_BYTES("AXESIAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA") ",\"cut\":1}"},
+        {KIND_RevokeUcan, "{\"cid\":" JSON_BYTES(
+                              "AXESIAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA") ",\"cut\":[1]}"},
+        {KIND_RevokeUcan, "{\"cid\":" JSON_BYTES("AXESIAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"
+                                                 "AAA") ",\"cut\":[" JSON_BYTES("AAAA") "]}"},
+        {KIND_RevokeUcan,
+         "{\"cid\":" JSON_BYTES(
+             "AXESIAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA") ",\"revocation\":1}"},
+        {KIND_RevokeUcan, "{\"cid\":" JSON_BYTES("AXESIAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"
+                                                 "AAA") ",\"revocation\":" JSON_BYTES("AAAA") "}"},
+    };
 #undef JSON_BYTES
     struct upwards up = upwards_new();
     uint32_t op[COUNT_OF(cases)];

@@ -54,9 +54,6 @@ static struct scene scene_new(void)
     return scene;
 }
 
-/* One of many tokens; what it says is drawn by its number. */
-typedef struct ucan_key choose_end(const struct scene *scene, uint32_t number, bool audience);
-
 static struct ucan_key key_of_author(const struct test_author *author)
 {
     struct ucan_key key;
