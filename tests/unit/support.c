@@ -210,7 +210,7 @@ static struct salt_source salts_of(uint32_t salt)
     return salts;
 }
 
-static struct bytes payload_of_value(struct value *fields, uint32_t salt)
+struct bytes payload_of_value(struct value *fields, uint32_t salt)
 {
     struct salt_source salts = salts_of(salt);
     struct buf out;
@@ -646,11 +646,11 @@ static void end_store(void *holder)
     free(store);
 }
 
-struct store *store_new_for_test(void)
+struct store *store_new_of(const struct mesh_id *mesh)
 {
     const char *dir = support_dir();
     struct store *store;
-    assert_ok(store_create(dir, support_mesh(), 0));
+    assert_ok(store_create(dir, mesh, 0));
     assert_ok(store_open(dir, STORE_WRITE, &store));
     mdb_env_set_flags(store->env, MDB_NOSYNC, 1);
     struct store **holder = malloc(sizeof(struct store *));
@@ -660,6 +660,11 @@ struct store *store_new_for_test(void)
     *holder = store;
     keep(holder, end_store);
     return store;
+}
+
+struct store *store_new_for_test(void)
+{
+    return store_new_of(support_mesh());
 }
 
 void store_done(struct store *store)
@@ -681,6 +686,7 @@ void store_wipe(struct store *store)
         }
     }
     assert_ok(txn_commit(txn));
+    txn_abort(begin_write(store)); /* With that it forgets what it had read of authority. */
 }
 
 struct txn *begin_read(struct store *store)

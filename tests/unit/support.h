@@ -118,6 +118,9 @@ const struct mesh_id *support_mesh(void);
 /* A full payload of JSON fields, with salts made from a number. */
 struct bytes payload_of(const char *json, uint32_t salt);
 
+/* The same of a map, which is sorted in place. */
+struct bytes payload_of_value(struct value *fields, uint32_t salt);
+
 /* A full payload of exactly this many bytes. */
 struct bytes payload_sized(size_t size, uint32_t salt);
 
@@ -213,9 +216,12 @@ struct bytes segment_of_one(const struct test_author *author, const struct made 
 
 /* Stores ------------------------------------------------------------------------------ */
 
-/* A new store of test_mesh in a new folder, open for writing, that does not sync; closed by
+/* A new store of support_mesh() in a new folder, open for writing, that does not sync; closed by
  * support_free. */
 struct store *store_new_for_test(void);
+
+/* The same of another mesh. */
+struct store *store_new_of(const struct mesh_id *mesh);
 
 /* Forget all ops. */
 void store_wipe(struct store *store);
