@@ -38,6 +38,7 @@ struct question {
     bool has_subject;
     bool unreadable; /* No field is known: only a reader asks about such an op. */
     bool has_target;
+    bool target_missing; /* It names one, and that is not here as it would have to be. */
     struct value subject;
     struct arena *arena;
 };
@@ -128,7 +129,8 @@ static int add_target(struct question *q)
         return 0;
     }
     int rv = find_target(q->txn, &id, &target);
-    if (rv == 0 && target.payload_state != PAYLOAD_ABSENT) {
+    q->target_missing = rv != 0 || target.payload_state != PAYLOAD_FULL;
+    if (!q->target_missing) {
         rv = author_did(q->txn, target.author_ix, did);
         if (rv == 0) {
             rv = fields_of(q->arena, &target, did, &fields);
@@ -139,6 +141,7 @@ static int add_target(struct question *q)
         }
     }
     if (rv == ERR_UNKNOWN_ID || err_is_unreadable(rv)) { /* No target, or none that can be read. */
+        q->target_missing = true;
         rv = 0;
     }
     return rv;
@@ -176,6 +179,31 @@ static int need_subject(struct question *q, unsigned reads)
 
 /* Links --------------------------------------------------------------------------------- */
 
+/* Does a policy look at a section that is withheld here? */
+static bool reads_withheld(const struct question *q, const struct value *policy)
+{
+    uint32_t section = 0;
+    const char *field;
+    if (q->row->payload_state != PAYLOAD_REDACTED) {
+        return false;
+    }
+    while ((field = payload_next_withheld(q->row->op.payload, &section)) != NULL) {
+        if (policy_reads_field(policy, field)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Does it look at something that would have to be here, and is not? What is not known must not be
+ * taken for null: a policy may say what an op must not be. */
+static bool is_undecided(const struct question *q, const struct link *link)
+{
+    return (q->unreadable && (link->reads & ~(unsigned)POLICY_READS_OP) != 0) ||
+           (q->target_missing && (link->reads & POLICY_READS_TARGET) != 0) ||
+           reads_withheld(q, &link->rest);
+}
+
 static int policy_passes(struct question *q, const struct plan_edge *edge, bool *out)
 {
     const struct link *link = edge->link;
@@ -183,13 +211,8 @@ static int policy_passes(struct question *q, const struct plan_edge *edge, bool 
     if (edge->pinned_off || link->pins) {
         return 0;
     }
-    if ((link->reads & POLICY_READS_REST) != 0 && q->row->payload_state != PAYLOAD_FULL) {
-        q->saw_unknown = true;
-        *out = (q->asks & LET_UNKNOWN) != 0;
-        return 0;
-    }
     int rv = need_subject(q, link->reads);
-    if (rv == 0 && q->unreadable && (link->reads & ~(unsigned)POLICY_READS_OP) != 0) {
+    if (rv == 0 && is_undecided(q, link)) {
         q->saw_unknown = true;
         *out = (q->asks & LET_UNKNOWN) != 0;
         return 0;

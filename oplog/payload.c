@@ -236,6 +236,33 @@ bool payload_has_core(struct bytes payload)
     return payload.len > 1 && payload.data[1] != 0xc4; /* Not a hash. */
 }
 
+/* Is this section of a payload that is here in part a hash? */
+static bool is_withheld(struct bytes payload, uint32_t section)
+{
+    struct op_hash hash;
+    struct cursor in = cursor_over(payload);
+    uint32_t count;
+    if (mp_take_array(&in, &count) != 0 || section >= count) {
+        return false;
+    }
+    for (uint32_t i = 0; i < section; i++) {
+        if (mp_skip(&in) != 0) {
+            return false;
+        }
+    }
+    return take_withheld(&in, &hash);
+}
+
+const char *payload_next_withheld(struct bytes payload, uint32_t *section)
+{
+    while (++*section < SECTIONS_NAMED) {
+        if (is_withheld(payload, *section)) {
+            return section_fields[*section].field;
+        }
+    }
+    return NULL;
+}
+
 /* Of a full payload even what looks like a hash is a section. */
 int payload_stub(struct bytes payload, bool full, struct buf *out)
 {

@@ -39,6 +39,10 @@ int payload_stub_digest(struct bytes stub, struct op_hash *out) ERR_MUST_CHECK;
 /* Is the first section of this well-formed payload here, and not only its hash? */
 bool payload_has_core(struct bytes payload);
 
+/* The field of the first section after *section that is withheld from this payload, which is here in
+ * part; NULL when there is none. *section is moved on: 0 to begin, the core is not asked about. */
+const char *payload_next_withheld(struct bytes payload, uint32_t *section);
+
 /* Append to out the payload with every section replaced by its hash: its stub. full tells that
  * nothing of it is withheld. Appends nothing where the bytes are no array of sections. */
 int payload_stub(struct bytes payload, bool full, struct buf *out) ERR_MUST_CHECK;

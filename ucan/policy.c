@@ -226,3 +226,32 @@ unsigned policy_reads(const struct value *policy)
     }
     return reads;
 }
+
+static bool statement_reads_field(const struct value *statement, struct bytes field)
+{
+    const struct operator_info *op = statement_operator(statement);
+    const struct value *argument = statement_argument(statement);
+    if (op->has_selector) {
+        struct bytes selector = statement_selector(statement);
+        return !selector_names_field(selector) || selector_begins_with(selector, field);
+    }
+    if (op->argument != ARGUMENT_STATEMENTS) {
+        return statement_reads_field(argument, field);
+    }
+    for (uint32_t i = 0; i < argument->count; i++) {
+        if (statement_reads_field(&argument->items[i], field)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool policy_reads_field(const struct value *policy, const char *field)
+{
+    for (uint32_t i = 0; i < policy->count; i++) {
+        if (statement_reads_field(&policy->items[i], bytes_of_text(field))) {
+            return true;
+        }
+    }
+    return false;
+}
