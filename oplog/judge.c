@@ -38,7 +38,8 @@ struct question {
     bool has_subject;
     bool unreadable; /* No field is known: only a reader asks about such an op. */
     bool has_target;
-    bool target_missing; /* It names one, and that is not here as it would have to be. */
+    bool target_missing;      /* It names one, and that is not here. */
+    unsigned target_withheld; /* Sections of the target that are not. */
     struct value subject;
     struct arena *arena;
 };
@@ -116,6 +117,12 @@ static int note_targeting(struct txn *txn, const struct op_id *id, uint64_t n)
     return rv;
 }
 
+/* The sections of a row's payload that are not here, as bits. */
+static unsigned withheld_from(const struct row *row)
+{
+    return row->payload_state == PAYLOAD_REDACTED ? payload_withheld(row->op.payload) : 0;
+}
+
 /* Put .target into the subject, if there is one. A change moves rows: q->row is not read again
  * after this but for its header's numbers. */
 static int add_target(struct question *q)
@@ -129,8 +136,9 @@ static int add_target(struct question *q)
         return 0;
     }
     int rv = find_target(q->txn, &id, &target);
-    q->target_missing = rv != 0 || target.payload_state != PAYLOAD_FULL;
+    q->target_missing = rv != 0 || target.payload_state == PAYLOAD_ABSENT;
     if (!q->target_missing) {
+        q->target_withheld = withheld_from(&target);
         rv = author_did(q->txn, target.author_ix, did);
         if (rv == 0) {
             rv = fields_of(q->arena, &target, did, &fields);
@@ -179,29 +187,43 @@ static int need_subject(struct question *q, unsigned reads)
 
 /* Links --------------------------------------------------------------------------------- */
 
-/* Does a policy look at a section that is withheld here? */
-static bool reads_withheld(const struct question *q, const struct value *policy)
+/* Does a policy look at one of these sections, of the op or of what is in its field? */
+static bool reads_sections(const struct value *policy, const char *within, unsigned sections)
 {
-    uint32_t section = 0;
-    const char *field;
-    if (q->row->payload_state != PAYLOAD_REDACTED) {
-        return false;
+    bool reads = false;
+    for (unsigned i = 1; sections >> i != 0 && !reads; i++) {
+        reads = (sections >> i & 1) != 0 &&
+                policy_reads_field(policy, within, payload_section_field(i));
     }
-    while ((field = payload_next_withheld(q->row->op.payload, &section)) != NULL) {
-        if (policy_reads_field(policy, field)) {
-            return true;
-        }
-    }
-    return false;
+    return reads;
 }
 
 /* Does it look at something that would have to be here, and is not? What is not known must not be
  * taken for null: a policy may say what an op must not be. */
-static bool is_undecided(const struct question *q, const struct link *link)
+static bool is_undecided(const struct question *q, const struct value *policy, unsigned reads)
 {
-    return (q->unreadable && (link->reads & ~(unsigned)POLICY_READS_OP) != 0) ||
-           (q->target_missing && (link->reads & POLICY_READS_TARGET) != 0) ||
-           reads_withheld(q, &link->rest);
+    bool reads_target = (reads & POLICY_READS_TARGET) != 0;
+    bool without_core = (q->target_withheld & 1) != 0;
+    return (q->unreadable && (reads & ~(unsigned)POLICY_READS_OP) != 0) ||
+           (reads_target && (q->target_missing || without_core)) ||
+           reads_sections(policy, NULL, withheld_from(q->row)) ||
+           (reads_target && reads_sections(policy, "target", q->target_withheld));
+}
+
+/* Statement by statement: one that does not hold decides, whatever the others look at. */
+static bool may_hold(const struct question *q, const struct value *policy)
+{
+    struct work work = {.left = LIMIT_POLICY_WORK};
+    for (uint32_t i = 0; i < policy->count; i++) {
+        struct value one = value_array();
+        one.count = 1;
+        one.items = &policy->items[i];
+        if (!is_undecided(q, &one, policy_reads(&one)) &&
+            policy_judge(&one, &q->subject, &work) != ANSWER_YES) {
+            return false;
+        }
+    }
+    return true;
 }
 
 static int policy_passes(struct question *q, const struct plan_edge *edge, bool *out)
@@ -212,14 +234,14 @@ static int policy_passes(struct question *q, const struct plan_edge *edge, bool 
         return 0;
     }
     int rv = need_subject(q, link->reads);
-    if (rv == 0 && is_undecided(q, link)) {
-        q->saw_unknown = true;
-        *out = (q->asks & LET_UNKNOWN) != 0;
+    if (rv == 0 && is_undecided(q, &link->rest, link->reads)) {
+        bool undecided = may_hold(q, &link->rest);
+        q->saw_unknown = q->saw_unknown || undecided;
+        *out = undecided && (q->asks & LET_UNKNOWN) != 0;
         return 0;
     }
-    /* In a policy for readers a pin names the reader: that was asked above. */
-    const struct value *policy = q->standing == NULL ? &link->rest : link->token.policy;
-    *out = rv == 0 && policy_holds(policy, &q->subject);
+    /* Its pins hold: that was asked above. For readers they name the reader, not the author. */
+    *out = rv == 0 && policy_holds(&link->rest, &q->subject);
     return rv;
 }
 

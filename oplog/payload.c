@@ -236,31 +236,24 @@ bool payload_has_core(struct bytes payload)
     return payload.len > 1 && payload.data[1] != 0xc4; /* Not a hash. */
 }
 
-/* Is this section of a payload that is here in part a hash? */
-static bool is_withheld(struct bytes payload, uint32_t section)
+unsigned payload_withheld(struct bytes payload)
 {
     struct op_hash hash;
     struct cursor in = cursor_over(payload);
     uint32_t count;
-    if (mp_take_array(&in, &count) != 0 || section >= count) {
-        return false;
+    unsigned withheld = 0;
+    int rv = mp_take_array(&in, &count);
+    for (uint32_t i = 0; rv == 0 && i < count && i < LIMIT_SECTIONS; i++) {
+        struct cursor peek = in;
+        withheld |= take_withheld(&peek, &hash) ? 1u << i : 0;
+        rv = mp_skip(&in);
     }
-    for (uint32_t i = 0; i < section; i++) {
-        if (mp_skip(&in) != 0) {
-            return false;
-        }
-    }
-    return take_withheld(&in, &hash);
+    return withheld;
 }
 
-const char *payload_next_withheld(struct bytes payload, uint32_t *section)
+const char *payload_section_field(unsigned section)
 {
-    while (++*section < SECTIONS_NAMED) {
-        if (is_withheld(payload, *section)) {
-            return section_fields[*section].field;
-        }
-    }
-    return NULL;
+    return section < SECTIONS_NAMED ? section_fields[section].field : "";
 }
 
 /* Of a full payload even what looks like a hash is a section. */

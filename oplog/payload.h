@@ -39,9 +39,11 @@ int payload_stub_digest(struct bytes stub, struct op_hash *out) ERR_MUST_CHECK;
 /* Is the first section of this well-formed payload here, and not only its hash? */
 bool payload_has_core(struct bytes payload);
 
-/* The field of the first section after *section that is withheld from this payload, which is here in
- * part; NULL when there is none. *section is moved on: 0 to begin, the core is not asked about. */
-const char *payload_next_withheld(struct bytes payload, uint32_t *section);
+/* The sections of a payload that is here in part that are hashes, as bits. */
+unsigned payload_withheld(struct bytes payload);
+
+/* The field that lives in a section of its own; "" for the core and for what has no name. */
+const char *payload_section_field(unsigned section);
 
 /* Append to out the payload with every section replaced by its hash: its stub. full tells that
  * nothing of it is withheld. Appends nothing where the bytes are no array of sections. */

@@ -227,31 +227,23 @@ unsigned policy_reads(const struct value *policy)
     return reads;
 }
 
-static bool statement_reads_field(const struct value *statement, struct bytes field)
+static bool statement_reads_field(const struct value *statement, const char *within,
+                                  const char *field)
 {
     const struct operator_info *op = statement_operator(statement);
     const struct value *argument = statement_argument(statement);
     if (op->has_selector) {
-        struct bytes selector = statement_selector(statement);
-        return !selector_names_field(selector) || selector_begins_with(selector, field);
+        return selector_may_read(statement_selector(statement), within, field);
     }
-    if (op->argument != ARGUMENT_STATEMENTS) {
-        return statement_reads_field(argument, field);
-    }
-    for (uint32_t i = 0; i < argument->count; i++) {
-        if (statement_reads_field(&argument->items[i], field)) {
-            return true;
-        }
-    }
-    return false;
+    return op->argument == ARGUMENT_STATEMENTS ? policy_reads_field(argument, within, field)
+                                               : statement_reads_field(argument, within, field);
 }
 
-bool policy_reads_field(const struct value *policy, const char *field)
+bool policy_reads_field(const struct value *policy, const char *within, const char *field)
 {
-    for (uint32_t i = 0; i < policy->count; i++) {
-        if (statement_reads_field(&policy->items[i], bytes_of_text(field))) {
-            return true;
-        }
+    bool reads = false;
+    for (uint32_t i = 0; i < policy->count && !reads; i++) {
+        reads = statement_reads_field(&policy->items[i], within, field);
     }
-    return false;
+    return reads;
 }

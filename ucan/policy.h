@@ -52,7 +52,7 @@ enum policy_reads {
 };
 unsigned policy_reads(const struct value *policy);
 
-/* Does it look at this field, or at one that it does not name? */
-bool policy_reads_field(const struct value *policy, const char *field);
+/* May it look at this field? within is NULL, or the field that has it. */
+bool policy_reads_field(const struct value *policy, const char *within, const char *field);
 
 #endif

@@ -173,6 +173,22 @@ static bool key_is(struct bytes written, struct bytes key)
     return at == key.len;
 }
 
+bool selector_may_read(struct bytes selector, const char *within, const char *field)
+{
+    const char *const path[] = {within, field};
+    struct cursor in = first_segment(selector);
+    struct segment segment;
+    for (size_t i = within == NULL ? 1 : 0; i < 2 && next_segment(&in, &segment); i++) {
+        if (segment.kind != SEGMENT_KEY) {
+            return true;
+        }
+        if (!key_is(segment.key, bytes_of_text(path[i]))) {
+            return false;
+        }
+    }
+    return true;
+}
+
 bool selector_names_field(struct bytes selector)
 {
     struct cursor in = first_segment(selector);

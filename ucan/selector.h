@@ -23,6 +23,10 @@ int selector_check(struct bytes selector) ERR_MUST_CHECK;
 /* Is its first segment this key? selector_check has said yes; the same holds below. */
 bool selector_begins_with(struct bytes selector, struct bytes key);
 
+/* May what it selects be this field, lie in it or hold it? within is NULL, or the field that has
+ * it. */
+bool selector_may_read(struct bytes selector, const char *within, const char *field);
+
 /* Is its first segment a key, whichever? */
 bool selector_names_field(struct bytes selector);
 
