@@ -1,9 +1,13 @@
 /* test_kill_more.c - kill -9 while import, backup and compact run.
  *
  * Each row of the table is one command. A cycle prepares its folder, starts the command, kills it
- * at a moment drawn from somewhat more than the time that it takes undisturbed, and looks at what
- * it left: stores are whole, what was there before is there, what was acknowledged is there. Now
- * and then the command is run again to its end, with whatever the kills have left lying about. */
+ * at a moment drawn from a reach of time, and looks at what it left: stores are whole, what was
+ * there before is there, what was acknowledged is there. Now and then the command is run again to
+ * its end, with whatever the kills have left lying about.
+ *
+ * The reach follows what is seen, for a machine that is busy now may be idle soon: it shrinks where
+ * the command has ended before its kill, and grows where the kill came before there was anything to
+ * see. */
 #include "tests/unit/support.h"
 
 #include <dirent.h>
@@ -20,10 +24,12 @@
 #include "oplog/verify.h"
 #include "tests/unit/support_program.h"
 
-#define KILLS 52u       /* For each command. */
+#define KILLS 104u      /* For each command. */
 #define AGAIN_EVERY 13u /* Kills between two runs to the end. */
+#define REACH_STEP 16u  /* The reach changes by this part of itself, */
+#define REACH_LEAST_US 1000u
 #define OPS_BEFORE 200u
-#define OPS_AFTER 20000u
+#define OPS_AFTER 36000u /* Two commits and a rest: there is much to hit between them. */
 
 #define SECRET "Ada was born on 1815-12-10"
 #define SECRETS 1500u    /* Ops to be erased, */
@@ -296,6 +302,16 @@ static const char *named(const struct fixture *f, const char *name)
                                          : f->place;
 }
 
+/* The reach of time after a cycle. Where as many kills come too early as too late, most come at the
+ * right time, unless that is very short. */
+static uint64_t adapt(uint64_t reach, bool ended, bool midway)
+{
+    if (ended) {
+        return reach > REACH_LEAST_US ? reach - reach / REACH_STEP : reach;
+    }
+    return midway ? reach : reach + reach / REACH_STEP;
+}
+
 static void kill_again_and_again(struct fixture *f, const struct row_of_table *row)
 {
     const char *words[] = {
@@ -304,13 +320,13 @@ static void kill_again_and_again(struct fixture *f, const struct row_of_table *r
     unsigned killed = 0;
     unsigned midway = 0;
     row->prepare(f);
-    uint64_t takes = program_run(words, NULL, said);
+    uint64_t reach = REACH_LEAST_US + program_run(words, NULL, said);
     row->finish(f);
     for (unsigned cycle = 0; killed < KILLS; cycle++) {
         assert_true(cycle < 10 * KILLS);
         row->prepare(f);
         pid_t pid = program_start(words, NULL, said);
-        usleep(rng_below(&f->rng, (uint32_t)takes));
+        usleep(rng_below(&f->rng, (uint32_t)reach));
         assert_int_equal(kill(pid, SIGKILL), 0);
         int code = program_wait(pid);
         assert_true(code == -SIGKILL || code == 0);
@@ -318,6 +334,7 @@ static void kill_again_and_again(struct fixture *f, const struct row_of_table *r
         row->check(f, !is_empty_file(said), &between);
         midway += between;
         killed += code != 0;
+        reach = adapt(reach, code == 0, between);
         if (code != 0 && killed % AGAIN_EVERY == 0) {
             row->again(f);
             (void)program_run(words, NULL, said);
