@@ -245,6 +245,9 @@ static int judge_revocation(struct txn *txn, const struct revoke *revoke, uint64
     if (rv == 0) {
         rv = revokes_settle(txn, &revoke->token, n, revoker, &changed);
     }
+    if (rv == 0 && changed && revoker != REVOKER_NONE) {
+        rv = revokes_find_cut(txn, revoke);
+    }
     return rv == 0 && changed ? mark_token(txn, &revoke->token) : rv;
 }
 

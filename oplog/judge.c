@@ -20,6 +20,7 @@ enum ask {
     ASK_WINDOW = 4,
     ASK_PINS_ONLY = 8, /* Its policy is nothing but pins. */
     LET_UNKNOWN = 16,  /* A policy that looks at what is not here holds. */
+    ASK_PINS = 32,     /* It pins nobody else. */
     ASK_ALL = ASK_CARRIED | ASK_POLICY | ASK_WINDOW,
 };
 
@@ -250,7 +251,8 @@ static int link_passes(void *ctx, const struct plan_edge *edge, bool *out)
     struct question *q = ctx;
     struct link *link = edge->link;
     *out = !((q->asks & ASK_WINDOW) != 0 && !ucan_in_force(&link->token, q->time)) &&
-           !((q->asks & ASK_PINS_ONLY) != 0 && !link->pins) && (link->withheld & ~q->withheld) == 0;
+           !((q->asks & ASK_PINS_ONLY) != 0 && !link->pins) &&
+           !((q->asks & ASK_PINS) != 0 && edge->pinned_off) && (link->withheld & ~q->withheld) == 0;
     int rv = 0;
     if (*out && (q->asks & ASK_POLICY) != 0) {
         rv = policy_passes(q, edge, out);
@@ -569,7 +571,7 @@ int judge_reading(struct txn *txn, const struct ucan_key *peer, const struct row
     q.time = time;
     q.standing = NULL;
     if (kind_is_control(row->op.kind)) {
-        rv = ask(&q, ASK_CARRIED | ASK_WINDOW, NULL, &length);
+        rv = ask(&q, ASK_CARRIED | ASK_WINDOW | ASK_PINS, NULL, &length);
         *allowed = length > 0;
         return rv;
     }

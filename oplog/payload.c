@@ -257,7 +257,7 @@ const char *payload_section_field(unsigned section)
 }
 
 /* Of a full payload even what looks like a hash is a section. */
-int payload_stub(struct bytes payload, bool full, struct buf *out)
+int payload_withhold(struct bytes payload, bool full, unsigned withheld, struct buf *out)
 {
     struct section_hashes sections;
     if (!hash_sections(payload, &sections)) {
@@ -265,17 +265,25 @@ int payload_stub(struct bytes payload, bool full, struct buf *out)
     }
     struct cursor in = cursor_over(payload);
     in.at++;
-    for (size_t i = 0; !full && i < sections.count; i++) {
-        struct cursor peek = in;
-        (void)take_withheld(&peek, &sections.hash[i]);
-        int rv = mp_skip(&in);
-        assert(rv == 0); /* hash_sections has stepped over the same values. */
-    }
     mp_put_array(out, (uint32_t)sections.count);
     for (size_t i = 0; i < sections.count; i++) {
-        mp_put_bytes(out, bytes_of(sections.hash[i].b, sizeof(sections.hash[i].b)));
+        struct cursor peek = in;
+        const uint8_t *start = in.at;
+        bool is_hash = !full && take_withheld(&peek, &sections.hash[i]);
+        int rv = mp_skip(&in);
+        assert(rv == 0); /* hash_sections has stepped over the same values. */
+        if (is_hash || (withheld >> i & 1) != 0) {
+            mp_put_bytes(out, bytes_of(sections.hash[i].b, sizeof(sections.hash[i].b)));
+        } else {
+            buf_put(out, start, (size_t)(in.at - start));
+        }
     }
     return buf_error(out);
+}
+
+int payload_stub(struct bytes payload, bool full, struct buf *out)
+{
+    return payload_withhold(payload, full, UINT32_MAX, out);
 }
 
 /* Take one section, or the hash in its place. */

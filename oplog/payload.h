@@ -49,6 +49,11 @@ const char *payload_section_field(unsigned section);
  * nothing of it is withheld. Appends nothing where the bytes are no array of sections. */
 int payload_stub(struct bytes payload, bool full, struct buf *out) ERR_MUST_CHECK;
 
+/* Append to out the payload with these sections (bits by their places) replaced by their hashes, as
+ * for a peer from whom they are withheld; what is a hash already stays one. full tells that nothing
+ * of it is withheld. Appends nothing where the bytes are no array of sections. */
+int payload_withhold(struct bytes payload, bool full, unsigned sections, struct buf *out);
+
 /* Append to out a payload with every section that one of two redactions of it has. Both fit
  * the same digest. ERR_BAD_DIGEST if they do not have equally many sections. */
 int payload_merge(struct bytes a, struct bytes b, struct buf *out) ERR_MUST_CHECK;

@@ -215,7 +215,7 @@ static int find_heads(struct txn *txn, const struct wanted *wanted, const struct
     return rv == ERR_UNKNOWN_ID ? 0 : rv;
 }
 
-/* All of them, also those that were heads once: look at each op of the log, the newest first. */
+/* Those that are heads no more: look at each op of the log, the newest first. */
 static int find_ops(struct txn *txn, const struct wanted *wanted, const struct token_id *token)
 {
     uint64_t n;
@@ -236,22 +236,48 @@ static int find_ops(struct txn *txn, const struct wanted *wanted, const struct t
     return rv;
 }
 
-/* Where the heads of a cut are. However many there are, the log is looked through once. */
+static int wanted_init(struct wanted *wanted, uint32_t count)
+{
+    *wanted = (struct wanted){.hash = calloc(count, sizeof(*wanted->hash))};
+    return wanted->hash == NULL ? ERR_NO_MEMORY : 0;
+}
+
+/* Note a cut, and where those of its heads are that are heads still. */
 static int add_cut(struct txn *txn, const struct revoke *revoke)
 {
+    struct wanted wanted;
     uint32_t found = 0;
     if (revoke->cut_count == 0) {
         return 0;
     }
-    struct wanted wanted = {.hash = calloc(revoke->cut_count, sizeof(*wanted.hash))};
-    if (wanted.hash == NULL) {
-        return ERR_NO_MEMORY;
+    int rv = wanted_init(&wanted, revoke->cut_count);
+    if (rv == 0) {
+        rv = add_unknown(txn, revoke, &wanted);
     }
-    int rv = add_unknown(txn, revoke, &wanted);
     if (rv == 0 && wanted.count > 0) {
         rv = find_heads(txn, &wanted, &revoke->token, &found);
     }
-    if (rv == 0 && found < wanted.count) {
+    free(wanted.hash);
+    return rv;
+}
+
+int revokes_find_cut(struct txn *txn, const struct revoke *revoke)
+{
+    struct wanted wanted;
+    if (revoke->cut_count == 0) {
+        return 0;
+    }
+    int rv = wanted_init(&wanted, revoke->cut_count);
+    for (uint32_t i = 0; rv == 0 && i < revoke->cut_count; i++) {
+        uint64_t n;
+        rv = revokes_cut_head(txn, &revoke->cut[i], &n);
+        if (rv == ERR_UNKNOWN_ID) {
+            wanted.hash[wanted.count++] = revoke->cut[i];
+            rv = 0;
+        }
+    }
+    if (rv == 0 && wanted.count > 0) {
+        qsort(wanted.hash, wanted.count, sizeof(wanted.hash[0]), compare_hashes);
         rv = find_ops(txn, &wanted, &revoke->token);
     }
     free(wanted.hash);

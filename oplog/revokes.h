@@ -22,6 +22,11 @@ int revoke_read(struct arena *arena, const struct mesh_id *mesh, struct bytes pa
 int revokes_add(struct txn *txn, const struct revoke *revoke, uint64_t n,
                 bool *fresh) ERR_MUST_CHECK;
 
+/* Find what a cut names and is here, but no head any more: looks through the whole log, once
+ * however much is missing. Only for one that counts, so that those who revoke what is not theirs
+ * cannot ask for it. */
+int revokes_find_cut(struct txn *txn, const struct revoke *revoke) ERR_MUST_CHECK;
+
 int revokes_have(struct txn *txn, const struct token_id *token, uint64_t n,
                  bool *out) ERR_MUST_CHECK;
 

@@ -355,6 +355,34 @@ static void a_redaction_cannot_lie(void **state)
     assert_false(op_hash_equal(&found, &digest));
 }
 
+/* Any sections can be withheld, in one go or one after the other, and the rest still fits. */
+static void any_sections_can_be_withheld(void **state)
+{
+    (void)state;
+    struct bytes full = payload_of("{\"a\":1,\"geo\":1,\"participants\":2,\"content\":3,"
+                                   "\"custom\":4}",
+                                   9);
+    struct op_hash digest = payload_digest(full);
+    for (unsigned sections = 1; sections < 32; sections++) {
+        struct buf out;
+        struct buf again;
+        struct op_hash found;
+        struct bytes want = payload_redact(full, sections);
+        buf_init(&out, LIMIT_PAYLOAD);
+        buf_init(&again, LIMIT_PAYLOAD);
+        assert_ok(payload_withhold(full, true, sections, &out));
+        assert_int_equal(out.len, want.len);
+        assert_memory_equal(out.data, want.data, want.len);
+        assert_int_equal(payload_withheld(buf_bytes(&out)), sections);
+        assert_ok(payload_stub_digest(buf_bytes(&out), &found));
+        assert_memory_equal(found.b, digest.b, sizeof(digest.b));
+        assert_ok(payload_withhold(buf_bytes(&out), false, 1, &again));
+        assert_int_equal(payload_withheld(buf_bytes(&again)), sections | 1);
+        buf_free(&out);
+        buf_free(&again);
+    }
+}
+
 /* An erased birthday is one of 36,525. Whoever knows all but the salt finds nothing; with the
  * salt it would be found at once. */
 static void an_erased_value_cannot_be_guessed(void **state)
@@ -425,6 +453,7 @@ int main(void)
         PAYLOAD_TEST(payloads_from_elsewhere),
         PAYLOAD_TEST(digests),
         PAYLOAD_TEST(a_redaction_cannot_lie),
+        PAYLOAD_TEST(any_sections_can_be_withheld),
         PAYLOAD_TEST(an_erased_value_cannot_be_guessed),
         PAYLOAD_TEST(salts_are_fresh),
     };
