@@ -39,6 +39,10 @@ int store_create(const char *dir, const struct mesh_id *mesh, uint64_t map_bytes
  *   ERR_READ_ONLY, ERR_NETWORK_FS, ERR_DISK_FULL, ERR_IO, ERR_NO_MEMORY */
 int store_open(const char *dir, enum store_mode mode, struct store **out) ERR_MUST_CHECK;
 
+/* Take the lock of the writer in dir, whatever is left of the store there; it goes with the
+ * descriptor. Waits as store_open does: ERR_BUSY, ERR_NO_STORE (no folder dir), ERR_READ_ONLY, … */
+int store_lock(const char *dir, int *fd) ERR_MUST_CHECK;
+
 /* No transaction may be open. NULL is fine. */
 void store_close(struct store *store);
 
