@@ -24,6 +24,10 @@ int request_id(struct call *call, struct txn *txn, const struct value *value,
  * or has a zero inside. */
 int request_path(struct call *call, const char *field, const char **out) ERR_MUST_CHECK;
 
+/* The same for the i-th text of an array; NULL behind the last. */
+int request_path_at(struct call *call, const char *field, uint32_t i,
+                    const char **out) ERR_MUST_CHECK;
+
 /* Say why no op was found for the text. Returns err. */
 int request_fail_id(struct call *call, int err, const struct value *value);
 
