@@ -39,7 +39,7 @@
       "Another process is writing to this store: try again when it is done.")                      \
     X(ERR_NEWER_SCHEMA, -36, "newer_schema",                                                       \
       "This store was written by a newer meshlog: update meshlog to open it.")                     \
-    X(ERR_CORRUPT, -37, "corrupt", "The store is damaged: `meshlog verify` names what.")           \
+    X(ERR_CORRUPT, -37, "corrupt", "The store is damaged: `meshlog repair` builds it anew.")       \
     X(ERR_READ_ONLY, -38, "read_only",                                                             \
       "The folder cannot be written to: change its permissions or choose another with --store.")   \
     X(ERR_DISK_FULL, -39, "disk_full",                                                             \

@@ -340,14 +340,35 @@ static int take_flag(struct reading *reading, const struct word *word)
                            : put_flag(reading, flag, word->value);
 }
 
+/* Another one of an argument that may be given several times. */
+static void push_param(struct reading *reading, const char *key, const char *word)
+{
+    struct value *request = &reading->args->request;
+    for (uint32_t i = 0; i < request->count; i++) {
+        if (bytes_equal(request->entries[i].key, bytes_of_text(key))) {
+            value_push(reading->arena, &request->entries[i].value, value_text(word));
+            return;
+        }
+    }
+    struct value list = value_array();
+    value_push(reading->arena, &list, value_text(word));
+    value_put(reading->arena, request, key, list);
+}
+
 static int take_param(struct reading *reading, const char *word)
 {
     const struct command *command = reading->args->command;
     size_t max = sizeof(command->params) / sizeof(command->params[0]);
+    bool last = reading->params + 1 >= max || command->params[reading->params + 1] == NULL;
     if (reading->params == max || command->params[reading->params] == NULL) {
         return usage_hint(reading, "is one argument too many", word);
     }
-    const char *key = command->params[reading->params++];
+    const char *key = command->params[reading->params];
+    if (last && command->repeats) {
+        push_param(reading, key, word);
+        return 0;
+    }
+    reading->params++;
     value_put(reading->arena, &reading->args->request, key, value_text(word));
     return 0;
 }

@@ -41,7 +41,7 @@ static int fail_backup(struct target *target, int err)
     if (err == ERR_CORRUPT) {
         return call_fail(call, err,
                          "The copy of %s cannot be read back, so it was not kept: run `meshlog "
-                         "verify`, and if the store is whole, try another disk.",
+                         "repair`, and if the store is whole, try another disk.",
                          call->store);
     }
     return target_fail(target, err);

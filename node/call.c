@@ -74,8 +74,8 @@ int call_fail_store(struct call *call, int err)
         }
         return call_fail(
             call, err,
-            "The store in %s is damaged. If it still opens, `meshlog verify` names what "
-            "is; else restore a backup, or fetch the ops from a peer into a new store.",
+            "The store in %s is damaged: `meshlog repair BUNDLE…` builds it anew from what can be "
+            "read of it and from bundles, if there are any; else restore a backup.",
             dir);
     case ERR_READ_ONLY:
         return call_fail(

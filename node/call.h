@@ -63,7 +63,9 @@ int call_fail(struct call *call, int err, const char *format, ...)
 int call_fail_store(struct call *call, int err);
 
 /* What to say of a folder that has keys and no data file. */
-#define CALL_LOST_DATA "data.mdb is missing in %s, but keys are there: restore it from a backup."
+#define CALL_LOST_DATA                                                                             \
+    "data.mdb is missing in %s, but keys are there: restore it from a backup, or from a bundle "   \
+    "with `meshlog repair BUNDLE`."
 
 /* An error of memory or of a tree that became too large. */
 int call_fail_tree(struct call *call, int err);

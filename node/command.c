@@ -204,7 +204,9 @@ const struct command commands[] = {
     {.name = "verify",
      .summary = "Read the whole store back and check every op.",
      .usage = "verify",
-     .notes = "Names each damaged op, and then ends with exit code 1.",
+     .notes =
+         "Names each damaged op, and then ends with exit code 1. `meshlog repair` is what to do "
+         "then.",
      .examples = "meshlog verify",
      .needs_store = true,
      .run = run_verify,
@@ -230,16 +232,44 @@ const struct command commands[] = {
      .usage = "import FILE|-",
      .params = {"file"},
      .required = 1,
-     .notes = "Every op is checked. At the first fault it ends with exit code 1; what came whole "
-              "before\n"
-              "that is kept and counted, and importing a good copy adds the rest. Damaged ops of "
-              "the\n"
-              "store are repaired when the bundle has them.",
+     .notes =
+         "Every op is checked. At the first fault it ends with exit code 1; what came whole "
+         "before\n"
+         "that is kept and counted, and importing a good copy adds the rest. Where rows of the "
+         "log\n"
+         "are damaged, ops that the bundle has are written anew; other damage is for `meshlog "
+         "repair`.",
      .examples = "meshlog import monday.bundle\n"
                  "ssh host meshlog export - | meshlog import -",
      .needs_store = true,
      .run = run_import,
      .print = print_import},
+    {.name = "repair",
+     .summary = "Build a damaged store anew, from what can be read of it and from bundles.",
+     .usage = "repair [BUNDLE|-]…",
+     .params = {"files"},
+     .repeats = true,
+     .notes =
+         "Whatever is damaged, this is the command for it: it reads every op that is left, adds "
+         "those\n"
+         "of the bundles, checks all of them, and puts the new data.mdb into the place of the "
+         "old\n"
+         "one, which is kept beside it. Keys stay as they are. A store that is whole is left "
+         "alone.\n\n"
+         "An op that is lost takes those after it by the same author along, unless a bundle has "
+         "it:\n"
+         "give all that there are, `meshlog export` makes them on any node of the mesh. What is "
+         "still\n"
+         "missing is told, and can be imported later. The damaged file may hold bytes that were "
+         "erased:\n"
+         "delete it when all is well.\n"
+         "If neither helps, restore a backup.",
+     .examples = "meshlog repair\n"
+                 "meshlog repair monday.bundle /media/stick/tuesday.bundle\n"
+                 "ssh host meshlog export - | meshlog repair -",
+     .needs_store = true,
+     .run = run_repair,
+     .print = print_repair},
     {.name = "root",
      .summary = "Keep the mesh's root key off this device, and bring it back.",
      .usage = "root export FILE [--remove] [--passphrase-file FILE]\n"

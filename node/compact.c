@@ -10,7 +10,7 @@ static int fail_compact(struct call *call, int err)
     }
     return call_fail(call, err,
                      "The file of the store in %s is damaged, so nothing was wiped out of it: run "
-                     "`meshlog verify`.",
+                     "`meshlog repair`.",
                      call->store);
 }
 

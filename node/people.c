@@ -410,6 +410,71 @@ void print_import(struct printer *printer, const struct value *response)
     }
 }
 
+static void say_losses(struct printer *printer, const struct value *response)
+{
+    const struct value *missing = value_get(response, "missing");
+    for (uint32_t i = 0; missing != NULL && i < missing->count; i++) {
+        const struct value *loss = &missing->items[i];
+        int64_t first = int_of(loss, "first_seq");
+        int64_t last = int_of(loss, "last_seq");
+        say_tint(printer, TINT_BAD);
+        say(printer, "lost");
+        say_tint(printer, TINT_PLAIN);
+        if (first == last) {
+            say(printer, "  number %" PRId64 " of ", first);
+        } else {
+            say(printer, "  numbers %" PRId64 " to %" PRId64 " of ", first, last);
+        }
+        say_field(printer, loss, "author");
+        say(printer, "\n");
+    }
+}
+
+/* What is not here any more, and what to do. */
+static void say_what_is_lost(struct printer *printer, const struct value *response)
+{
+    int64_t lost = int_of(response, "lost");
+    bool known = bool_of(response, "lost_known");
+    if (lost > 0) {
+        say_count(printer, lost, "op");
+        say(printer, known ? " lost. " : " lost at least. ");
+    } else if (!known) {
+        say(printer, "Whether ops are lost cannot be told: the damaged file does not say how many "
+                     "it had. ");
+    }
+    if (lost == 0 && known) {
+        return;
+    }
+    say(printer, "`meshlog import` a bundle that has more when there is one.\n");
+    if (int_of(response, "own_lost") > 0 || !known) {
+        say(printer,
+            "Ops of this node's own %s among them. It can go on: when they come back, the "
+            "next append joins them.\n",
+            int_of(response, "own_lost") > 0 ? "are" : "may be");
+    }
+}
+
+void print_repair(struct printer *printer, const struct value *response)
+{
+    if (text_of(response, "kept_as").len == 0 && int_of(response, "salvaged") == 0 &&
+        int_of(response, "imported") == 0) {
+        say_count(printer, int_of(response, "ops"), "op");
+        say(printer, " checked: the store is whole, there is nothing to repair.\n");
+        return;
+    }
+    say_losses(printer, response);
+    say(printer, "Repaired: ");
+    say_count(printer, int_of(response, "ops"), "op");
+    say(printer, ", %" PRId64 " of them from the damaged file and %" PRId64 " from bundles.\n",
+        int_of(response, "salvaged"), int_of(response, "imported"));
+    say_what_is_lost(printer, response);
+    if (text_of(response, "kept_as").len > 0) {
+        say(printer, "The damaged file is kept as ");
+        say_field(printer, response, "kept_as");
+        say(printer, "; what was erased may be in it: delete it when all is well.\n");
+    }
+}
+
 void print_backup(struct printer *printer, const struct value *response)
 {
     say_count(printer, int_of(response, "ops"), "op");

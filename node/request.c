@@ -247,22 +247,35 @@ int request_fail_walk(struct call *call, const struct walk *walk, int err)
     op_id_text(&walk->at, id);
     return call_fail(call, err,
                      "The op %s is damaged in the store in %s: `meshlog verify` names all that "
-                     "are, and `meshlog import` of a bundle that has them repairs them.",
+                     "are, and `meshlog repair BUNDLE…` mends the store, with or without a bundle.",
                      id, call->store);
 }
 
-int request_path(struct call *call, const char *field, const char **out)
+static int read_path(struct call *call, const struct value *value, const char **out)
 {
-    struct bytes text;
     *out = NULL;
-    if (value_get(call->request, field) == NULL) {
+    if (value == NULL) {
         return 0;
     }
-    if (!value_get_text(call->request, field, &text) || text.len == 0 ||
-        memchr(text.data, 0, text.len) != NULL) {
+    struct bytes text = value->type == VALUE_TEXT ? value->bytes : bytes_of(NULL, 0);
+    if (text.len == 0 || memchr(text.data, 0, text.len) != NULL) {
         return call_fail(call, ERR_USAGE, "The name of a file is needed, and this is none.");
     }
     *out = (const char *)arena_format(call->arena, "%.*s", (int)text.len, text.data).data;
     int rv = arena_error(call->arena); /* Then the name is empty. */
     return rv == 0 ? 0 : call_fail_tree(call, rv);
+}
+
+int request_path(struct call *call, const char *field, const char **out)
+{
+    return read_path(call, value_get(call->request, field), out);
+}
+
+int request_path_at(struct call *call, const char *field, uint32_t i, const char **out)
+{
+    const struct value *list = value_get(call->request, field);
+    if (list != NULL && list->type != VALUE_ARRAY) {
+        return call_fail(call, ERR_USAGE, "A list of names of files is needed, and this is none.");
+    }
+    return read_path(call, list != NULL && i < list->count ? &list->items[i] : NULL, out);
 }

@@ -33,6 +33,10 @@ int request_path(struct call *call, const char *field, const char **out) ERR_MUS
 int request_stored(struct txn *txn, const struct op_id *id, struct walk_item *out,
                    bool *twin) ERR_MUST_CHECK;
 
+/* The same for the i-th text of an array; NULL behind the last. */
+int request_path_at(struct call *call, const char *field, uint32_t i,
+                    const char **out) ERR_MUST_CHECK;
+
 /* Say why no op was found for the text. Returns err. */
 int request_fail_id(struct call *call, int err, const struct value *value);
 

@@ -1,6 +1,7 @@
 #include "node/scratch.h"
 
 #include <assert.h>
+#include <dirent.h>
 #include <errno.h>
 #include <ftw.h>
 #include <linux/magic.h>
@@ -138,6 +139,24 @@ void scratch_close(struct scratch *scratch)
     (void)pthread_mutex_unlock(&lock);
     if (open_count == 0) {
         stop_watching();
+    }
+}
+
+void scratch_sweep(const char *dir, const char *prefix)
+{
+    DIR *folder = opendir(dir);
+    struct dirent *entry;
+    while (folder != NULL && (entry = readdir(folder)) != NULL) {
+        char *path;
+        if (strncmp(entry->d_name, prefix, strlen(prefix)) != 0 ||
+            asprintf(&path, "%s/%s", dir, entry->d_name) < 0) {
+            continue;
+        }
+        remove_tree(path);
+        free(path);
+    }
+    if (folder != NULL) {
+        closedir(folder);
     }
 }
 

@@ -21,6 +21,10 @@ int scratch_rename(struct scratch *scratch, const char *path) ERR_MUST_CHECK;
 /* Remove it with all that is in it, unless it was renamed. */
 void scratch_close(struct scratch *scratch);
 
+/* Remove what processes have left that were killed: the folders in dir whose names begin so. The
+ * caller sees to it that none of them is in use. */
+void scratch_sweep(const char *dir, const char *prefix);
+
 /* Open one for a command, below $TMPDIR or /tmp, or in the current folder when those are only in
  * memory. The call says why it fails; what is the name for the work in that sentence. */
 int scratch_open_for(struct call *call, const char *what, struct scratch *scratch) ERR_MUST_CHECK;

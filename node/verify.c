@@ -50,10 +50,10 @@ static int emit_totals(struct checking *checking, const struct verify_totals *to
     value_put(arena, &response, "ok", value_bool(good));
     if (!good) {
         value_put(arena, &response, "error", value_text(err_code(ERR_CORRUPT)));
-        value_put(arena, &response, "message",
-                  value_text("The store is damaged: `meshlog import` a bundle that has the ops to "
-                             "repair them; else restore a backup, or fetch them again from a "
-                             "peer into a new store."));
+        value_put(
+            arena, &response, "message",
+            value_text("The store is damaged: `meshlog repair BUNDLE…` builds it anew from what "
+                       "can be read of it and from bundles, if there are any."));
     }
     value_put(arena, &response, "ops", value_int((int64_t)totals->ops));
     value_put(arena, &response, "authors", value_int((int64_t)totals->authors));
@@ -95,8 +95,9 @@ static int fail_verify(struct call *call, int err)
         err = call_fail_store(call, err);
     } else {
         (void)call_fail(call, err,
-                        "The store in %s is damaged so that its ops cannot be read: restore a "
-                        "backup, or import a bundle that has the ops into a new store.",
+                        "The store in %s is damaged so that it cannot be opened: `meshlog repair "
+                        "BUNDLE…` builds it anew from what can be read of it and from bundles, if "
+                        "there are any; else restore a backup.",
                         call->store);
     }
     return err == ERR_CORRUPT ? emit_unreadable(call) : err;

@@ -107,6 +107,11 @@ const struct pages *guard_pages(const struct guard *guard)
     return &guard->pages;
 }
 
+uint64_t guard_entries(const struct guard *guard, enum db db)
+{
+    return guard->has_tree[db] ? guard->tree[db].entries : 0;
+}
+
 /* Snapshots ----------------------------------------------------------------------------- */
 
 /* The databases, and the count of changes, are in one page: there are few. */

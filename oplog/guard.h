@@ -52,6 +52,9 @@ void guard_give(struct guard_file *file, struct guard *guard);
 /* The snapshot's pages. Their free list is NULL when it is damaged. */
 const struct pages *guard_pages(const struct guard *guard);
 
+/* How many rows the snapshot says that a database has. Nothing protects that number. */
+uint64_t guard_entries(const struct guard *guard, enum db db);
+
 /* May LMDB go …: to the row with a key, to the first row from a key on, to the row after or before
  * one, to the first, to the last, and take a row away (which may touch the pages beside)? 0,
  * ERR_CORRUPT. *past, when it is not NULL, is then where the keys go on behind the bad page; NULL

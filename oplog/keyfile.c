@@ -116,6 +116,15 @@ static bool is_whole(struct bytes file, enum key_role role)
            memcmp(file.data + check_at, check, sizeof(check)) == 0;
 }
 
+int key_file_public(struct bytes file, enum key_role role, uint8_t out[32])
+{
+    if (!is_whole(file, role)) {
+        return ERR_KEY_MISSING;
+    }
+    memcpy(out, file.data + PUBLIC_AT, BODY_AT - PUBLIC_AT);
+    return 0;
+}
+
 /* Open the seal into the place of a seed. */
 static int open_seed(const uint8_t *file, struct bytes passphrase, uint8_t seed[SEED_LEN])
 {

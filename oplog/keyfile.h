@@ -12,6 +12,10 @@
 int key_file_encode(enum key_role role, const struct key *key, const struct key_seal *seal,
                     uint8_t out[KEY_FILE_SEALED], size_t *len) ERR_MUST_CHECK;
 
+/* The public key of a whole file of this role. Nobody vouches for it where the file is sealed.
+ * ERR_KEY_MISSING: it is none. */
+int key_file_public(struct bytes file, enum key_role role, uint8_t out[32]) ERR_MUST_CHECK;
+
 /* Does it have the length of a sealed one? */
 bool key_file_is_sealed(struct bytes file);
 

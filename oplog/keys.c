@@ -188,6 +188,24 @@ static int read_open(int fd, enum key_role role, bool elsewhere, struct bytes pa
     return rv;
 }
 
+static int read_owner(int fd, enum key_role role, struct op_author *out)
+{
+    uint8_t *data = sodium_malloc(KEY_FILE_SEALED + 1);
+    if (data == NULL) {
+        return ERR_NO_MEMORY;
+    }
+    int rv = check_permissions(fd);
+    ssize_t got = rv == 0 ? read(fd, data, KEY_FILE_SEALED + 1) : 0;
+    if (got < 0) {
+        rv = err_from_errno(errno);
+    }
+    if (rv == 0) {
+        rv = key_file_public(bytes_of(data, (size_t)got), role, out->b);
+    }
+    sodium_free(data);
+    return rv;
+}
+
 /* Why a key file could not be opened. A disk that fails is not a key that is missing: whoever is
  * told so might make another one. */
 static int open_error(int code)
@@ -205,12 +223,13 @@ static int open_error(int code)
     }
 }
 
+/* Not waiting, so that a pipe in its place is refused like any other file. */
+#define OPEN_KEY (O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+
 static int read_key(const char *path, enum key_role role, bool elsewhere, struct bytes passphrase,
                     struct key **out, bool *sealed)
 {
-    /* Not waiting, so that a pipe in its place is refused like any other file. */
-    int flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | (elsewhere ? 0 : O_NOFOLLOW);
-    int fd = open(path, flags);
+    int fd = open(path, OPEN_KEY | (elsewhere ? 0 : O_NOFOLLOW));
     if (fd < 0) {
         return open_error(errno);
     }
@@ -249,6 +268,21 @@ int key_open(const char *path, struct bytes passphrase, struct key **out, bool *
 {
     *sealed = false;
     return read_key(path, KEY_ANY, true, passphrase, out, sealed);
+}
+
+int key_owner(const char *dir, enum key_role role, struct op_author *out)
+{
+    char *path = file_path(dir, role);
+    if (path == NULL) {
+        return ERR_NO_MEMORY;
+    }
+    int fd = open(path, OPEN_KEY | O_NOFOLLOW);
+    int rv = fd < 0 ? open_error(errno) : read_owner(fd, role, out);
+    if (fd >= 0) {
+        close(fd);
+    }
+    free(path);
+    return rv;
 }
 
 bool key_exists(const char *dir, enum key_role role)

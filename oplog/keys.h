@@ -59,6 +59,9 @@ int key_load(const char *dir, enum key_role role, struct key **out) ERR_MUST_CHE
 int key_load_sealed(const char *dir, enum key_role role, struct bytes passphrase,
                     struct key **out) ERR_MUST_CHECK;
 
+/* Whose key is it? That is not sealed: no passphrase is needed. Errors as with key_load. */
+int key_owner(const char *dir, enum key_role role, struct op_author *out) ERR_MUST_CHECK;
+
 /* Is there such a file? */
 bool key_exists(const char *dir, enum key_role role);
 

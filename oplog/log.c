@@ -77,7 +77,7 @@ int log_count(struct txn *txn, uint64_t *out)
     return 0;
 }
 
-static int row_read(uint64_t n, struct bytes value, struct row *out)
+int log_row_read(uint64_t n, struct bytes value, struct row *out)
 {
     if (value.len < LOG_PREFIX) {
         return ERR_CORRUPT;
@@ -101,7 +101,7 @@ int log_row(struct txn *txn, uint64_t n, struct row *out)
     struct bytes value;
     be_put(key, sizeof(key), n);
     int rv = db_get(txn, DB_log, bytes_of(key, sizeof(key)), &value);
-    return rv != 0 ? rv : row_read(n, value, out);
+    return rv != 0 ? rv : log_row_read(n, value, out);
 }
 
 /* Flags, author and op go straight into the page. */
@@ -189,6 +189,18 @@ static int place_read(struct bytes value, struct place *out)
     out->verdict.state = value.data[8] & (uint8_t)~STATE_ABANDONED;
     out->verdict.reason = value.data[9];
     return 0;
+}
+
+int order_read(struct bytes key, struct bytes value, struct op_id *id, struct op_hash *part,
+               struct place *out)
+{
+    if (key.len != sizeof(struct order_key)) {
+        return ERR_CORRUPT;
+    }
+    *part = (struct op_hash){{0}};
+    memcpy(id->b, key.data, sizeof(id->b));
+    memcpy(part->b, key.data + sizeof(id->b), HASH_PART);
+    return place_read(value, out);
 }
 
 int order_get(struct txn *txn, const struct op_id *id, const struct op_hash *hash,
@@ -666,7 +678,7 @@ static int next_by_arrival(struct walk *walk, struct walk_item *out)
     struct bytes value;
     int rv = walk_step(walk, &key, &value);
     if (rv == 0) {
-        rv = key.len == 8 ? row_read(be_get(key.data, 8), value, &out->row) : ERR_CORRUPT;
+        rv = key.len == 8 ? log_row_read(be_get(key.data, 8), value, &out->row) : ERR_CORRUPT;
     }
     if (rv != 0) {
         return rv;

@@ -44,6 +44,9 @@ struct head {
 int log_count(struct txn *txn, uint64_t *out) ERR_MUST_CHECK;
 int log_row(struct txn *txn, uint64_t n, struct row *out) ERR_MUST_CHECK;
 
+/* Read a row of the database, which borrows from value. ERR_CORRUPT. */
+int log_row_read(uint64_t n, struct bytes value, struct row *out) ERR_MUST_CHECK;
+
 /* Add an op at the end of the log; its arrival number is put into row->n. Its author's run is
  * made by runs.h, its place in the order by standing.h. ERR_CORRUPT while rows are missing. */
 int log_append(struct txn *txn, struct row *row) ERR_MUST_CHECK;
@@ -60,6 +63,11 @@ int order_get(struct txn *txn, const struct op_id *id, const struct op_hash *has
               struct place *out) ERR_MUST_CHECK;
 int order_put(struct txn *txn, const struct op_id *id, const struct op_hash *hash,
               const struct place *place) ERR_MUST_CHECK;
+
+/* Read a row of the database. Only the first half of the hash is known; it is all that order_get
+ * looks at. */
+int order_read(struct bytes key, struct bytes value, struct op_id *id, struct op_hash *part,
+               struct place *out) ERR_MUST_CHECK;
 
 /* Is any op with this id here? */
 int order_has(struct txn *txn, const struct op_id *id, bool *out) ERR_MUST_CHECK;

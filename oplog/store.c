@@ -477,6 +477,12 @@ int store_open(const char *dir, enum store_mode mode, struct store **out)
     return 0;
 }
 
+int store_lock(const char *dir, int *fd)
+{
+    int rv = db_check_file_system(dir);
+    return rv != 0 ? rv : lock_writer(dir, LIMIT_WRITER_WAIT_MS, fd);
+}
+
 const struct mesh_id *store_mesh(const struct store *store)
 {
     return &store->mesh;

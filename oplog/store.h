@@ -43,6 +43,10 @@ int store_open(const char *dir, enum store_mode mode, struct store **out) ERR_MU
  * one of its first two pages begins as a database's does, or it cannot be read. */
 bool store_is_foreign(const char *dir);
 
+/* Take the lock of the writer in dir, whatever is left of the store there; it goes with the
+ * descriptor. Waits as store_open does: ERR_BUSY, ERR_NO_STORE (no folder dir), ERR_READ_ONLY, … */
+int store_lock(const char *dir, int *fd) ERR_MUST_CHECK;
+
 /* No transaction may be open. NULL is fine. */
 void store_close(struct store *store);
 

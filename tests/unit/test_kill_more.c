@@ -1,4 +1,4 @@
-/* test_kill_more.c - kill -9 while import, backup and compact run.
+/* test_kill_more.c - kill -9 while import, backup, compact and repair run.
  *
  * Each row of the table is one command. A cycle prepares its folder, starts the command, kills it
  * at a moment drawn from a reach of time, and looks at what it left: stores are whole, what was
@@ -9,6 +9,7 @@
  * the command has ended before its kill, and grows where the kill came before there was anything to
  * see. */
 #include "tests/unit/support.h"
+#include "tests/unit/support_damage.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -67,14 +68,15 @@ static void copy_file(const char *from, const char *to)
     close(out);
 }
 
-/* Remove a folder and the files in it. What is not there does not matter. */
+/* Remove a folder and all in it. What is not there does not matter. */
 static void remove_folder(const char *path)
 {
     DIR *dir = opendir(path);
     struct dirent *entry;
     while (dir != NULL && (entry = readdir(dir)) != NULL) {
-        if (entry->d_name[0] != '.') {
-            assert_int_equal(unlink(support_path(path, entry->d_name)), 0);
+        const char *inside = support_path(path, entry->d_name);
+        if (entry->d_name[0] != '.' && unlink(inside) != 0) {
+            remove_folder(inside);
         }
     }
     if (dir != NULL) {
@@ -275,6 +277,60 @@ static void check_compact(struct fixture *f, bool acknowledged, bool *midway)
     finish_compact(f);
 }
 
+/* repair -------------------------------------------------------------------------------- */
+
+/* Pages in the middle of the file are gone. */
+static void prepare_repair(struct fixture *f)
+{
+    static const uint8_t gone[4096];
+    struct stat st;
+    copy_store(f->source, f->place);
+    int fd = open(support_path(f->place, "data.mdb"), O_RDWR | O_CLOEXEC);
+    assert_true(fd >= 0);
+    assert_int_equal(fstat(fd, &st), 0);
+    for (off_t part = 1; part < 4; part++) {
+        off_t at = st.st_size / (4 * (off_t)sizeof(gone)) * part * (off_t)sizeof(gone);
+        assert_int_equal(pwrite(fd, gone, sizeof(gone), at), sizeof(gone));
+    }
+    close(fd);
+}
+
+static bool is_as_prepared(const struct fixture *f)
+{
+    struct store *store;
+    struct verify_report report = {.damage = damage_note};
+    struct damage_list found = {.count = 0};
+    struct verify_totals totals;
+    report.ctx = &found;
+    int rv = store_open(f->place, STORE_READ, &store);
+    if (rv == 0) {
+        rv = verify_store(store, 1, &report, &totals);
+        store_close(store);
+    }
+    return rv == ERR_CORRUPT || (rv == 0 && found.count > 0);
+}
+
+static void finish_repair(struct fixture *f)
+{
+    assert_frontier("repaired", f->place, true, &f->whole);
+    assert_int_equal(count_named(f->place, "data.mdb.new-"), 0);
+    assert_true(count_named(f->place, "data.mdb.damaged-") >= 1);
+}
+
+/* The damaged one or the new one, and that whole. */
+static void check_repair(struct fixture *f, bool acknowledged, bool *midway)
+{
+    bool old = is_as_prepared(f);
+    *midway = count_named(f->place, "data.mdb.new-") > 0;
+    assert_false(old && acknowledged);
+    if (old) {
+        assert_true(count_named(f->place, "data.mdb.damaged-") <= 1);
+    } else {
+        assert_frontier("repaired", f->place, true, &f->whole);
+        assert_int_equal(count_named(f->place, "data.mdb.damaged-"), 1);
+    }
+}
+
 /* The table ----------------------------------------------------------------------------- */
 
 static const struct row_of_table {
@@ -290,6 +346,7 @@ static const struct row_of_table {
     {"import", "place", "bundle", prepare_import, check_import, as_it_is, finish_import},
     {"backup", "source", "place", prepare_backup, check_backup, prepare_backup, finish_backup},
     {"compact", "place", "--final", prepare_compact, check_compact, as_it_is, finish_compact},
+    {"repair", "place", "bundle", prepare_repair, check_repair, as_it_is, finish_repair},
 };
 
 static const char *named(const struct fixture *f, const char *name)
@@ -358,6 +415,11 @@ static void backup_is_killed(void **state)
 static void compact_is_killed(void **state)
 {
     kill_again_and_again(*state, &table[2]);
+}
+
+static void repair_is_killed(void **state)
+{
+    kill_again_and_again(*state, &table[3]);
 }
 
 /* The fixture --------------------------------------------------------------------------- */
@@ -490,6 +552,7 @@ int main(void)
         cmocka_unit_test(import_is_killed),
         cmocka_unit_test(backup_is_killed),
         cmocka_unit_test(compact_is_killed),
+        cmocka_unit_test(repair_is_killed),
     };
     support_init();
     return cmocka_run_group_tests(tests, setup, support_teardown);
