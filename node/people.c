@@ -465,8 +465,11 @@ void print_repair(struct printer *printer, const struct value *response)
     say_losses(printer, response);
     say(printer, "Repaired: ");
     say_count(printer, int_of(response, "ops"), "op");
-    say(printer, ", %" PRId64 " of them from the damaged file and %" PRId64 " from bundles.\n",
-        int_of(response, "salvaged"), int_of(response, "imported"));
+    say(printer, ", ");
+    say_number(printer, response, "salvaged");
+    say(printer, " of them from the damaged file and ");
+    say_number(printer, response, "imported");
+    say(printer, " from bundles.\n");
     say_what_is_lost(printer, response);
     if (text_of(response, "kept_as").len > 0) {
         say(printer, "The damaged file is kept as ");
