@@ -7,6 +7,7 @@
 /* Layout (spec/store.md):
  *   confirms   about 16 ‖ id 16 ‖ hash 16, of the Confirm    hash of what it names 32 */
 #define CONFIRM_KEY 48u
+#define CONFIRM "confirm"
 
 int confirm_read(struct bytes payload, bool *is_confirm, struct confirm *out)
 {
@@ -14,13 +15,16 @@ int confirm_read(struct bytes payload, bool *is_confirm, struct confirm *out)
     struct value fields;
     struct bytes about;
     struct bytes named;
-    arena_init(&arena, LIMIT_TREE_BYTES);
     *is_confirm = false;
+    if (memmem(payload.data, payload.len, CONFIRM, sizeof(CONFIRM) - 1) == NULL) {
+        return 0; /* It asserts something else: not worth reading all of it. */
+    }
+    arena_init(&arena, LIMIT_TREE_BYTES);
     int rv = payload_fields(&arena, payload, &fields);
     const struct value *what = rv == 0 ? value_get(&fields, "assert") : NULL;
-    if (what != NULL && value_is_text(what, "confirm") &&
-        value_get_bytes(&fields, "about", &about) && value_get_bytes(&fields, "hash", &named) &&
-        about.len == sizeof(out->about.b) && named.len == sizeof(out->named.b)) {
+    if (what != NULL && value_is_text(what, CONFIRM) && value_get_bytes(&fields, "about", &about) &&
+        value_get_bytes(&fields, "hash", &named) && about.len == sizeof(out->about.b) &&
+        named.len == sizeof(out->named.b)) {
         memcpy(out->about.b, about.data, about.len);
         memcpy(out->named.b, named.data, named.len);
         *is_confirm = true;

@@ -11,6 +11,7 @@
 
 #define SLOTS 1024u
 #define GRAPH_BYTES MIB(32)
+#define RECENT 8u
 
 struct graph {
     struct arena arena;
@@ -20,10 +21,10 @@ struct graph {
     struct arena scratch;
     size_t bound; /* Beyond so many bytes all is forgotten: more than the largest plan takes. */
     struct {
-        bool known;
         uint32_t author_ix;
-        struct plan *plan; /* The last that was asked for. */
-    } last;
+        uint32_t count;
+        struct plan *plans[RECENT]; /* Of the author that was asked for last. */
+    } recent;
     bool awaits_known;
     bool awaits;
 };
@@ -66,7 +67,7 @@ void graph_forget(struct graph *graph)
     }
     memset(graph->links, 0, sizeof(graph->links));
     memset(graph->plans, 0, sizeof(graph->plans));
-    graph->last.known = false;
+    graph->recent.count = 0;
     graph->awaits_known = false;
     arena_reset(&graph->arena);
 }
@@ -390,6 +391,12 @@ static int make_plan(struct txn *txn, struct graph *graph, const struct ucan_key
     return rv;
 }
 
+static bool is_plan_for(const struct plan *plan, struct bytes command)
+{
+    return (plan->command.data == NULL) == (command.data == NULL) &&
+           bytes_equal(plan->command, command);
+}
+
 int graph_plan(struct txn *txn, const struct ucan_key *author, struct bytes command,
                struct plan **out)
 {
@@ -400,9 +407,7 @@ int graph_plan(struct txn *txn, const struct ucan_key *author, struct bytes comm
     }
     struct plan **slot = &graph->plans[slot_of(graph, author->b)];
     for (struct plan *plan = *slot; plan != NULL; plan = plan->next) {
-        if (memcmp(&plan->author, author, sizeof(*author)) == 0 &&
-            (plan->command.data == NULL) == (command.data == NULL) &&
-            bytes_equal(plan->command, command)) {
+        if (memcmp(&plan->author, author, sizeof(*author)) == 0 && is_plan_for(plan, command)) {
             *out = plan;
             return 0;
         }
@@ -415,6 +420,7 @@ int graph_plan(struct txn *txn, const struct ucan_key *author, struct bytes comm
     return rv;
 }
 
+/* An author's ops come in runs and are of few kinds. */
 int graph_author_plan(struct txn *txn, uint32_t author_ix, const char *command, struct plan **out)
 {
     struct graph *graph;
@@ -425,24 +431,24 @@ int graph_author_plan(struct txn *txn, uint32_t author_ix, const char *command, 
     if (rv != 0) {
         return rv;
     }
-    if (graph->last.known && graph->last.author_ix == author_ix) {
-        *out = graph->last.plan;
-        if (((*out)->command.data == NULL) == (wanted.data == NULL) &&
-            bytes_equal((*out)->command, wanted)) {
+    if (graph->recent.author_ix != author_ix) {
+        graph->recent.count = 0;
+    }
+    for (uint32_t i = 0; i < graph->recent.count; i++) {
+        *out = graph->recent.plans[i];
+        if (is_plan_for(*out, wanted)) {
             return 0;
         }
-        key = (*out)->author;
-    } else {
-        rv = author_key(txn, author_ix, &author);
-        memcpy(key.b, author.b, sizeof(key.b));
     }
+    rv = author_key(txn, author_ix, &author);
     if (rv == 0) {
+        memcpy(key.b, author.b, sizeof(key.b));
         rv = graph_plan(txn, &key, wanted, out);
     }
     if (rv == 0) {
-        graph->last.known = true;
-        graph->last.author_ix = author_ix;
-        graph->last.plan = *out;
+        graph->recent.author_ix = author_ix;
+        graph->recent.count = graph->recent.count < RECENT ? graph->recent.count : 0;
+        graph->recent.plans[graph->recent.count++] = *out;
     }
     return rv == ERR_UNKNOWN_ID ? ERR_CORRUPT : rv;
 }

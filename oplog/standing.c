@@ -743,8 +743,8 @@ static int review_twins(struct txn *txn, const struct subject *subject, unsigned
                         uint64_t first_n)
 {
     uint64_t confirms;
-    int rv = db_count(txn, DB_confirms, &confirms);
-    if (rv == 0 && confirms > 0 && before > 0) { /* It may be adopted instead of another. */
+    int rv = before == 0 ? 0 : db_count(txn, DB_confirms, &confirms);
+    if (rv == 0 && before > 0 && confirms > 0) { /* It may be adopted instead of another. */
         rv = review_id(txn, &subject->id);
     } else if (rv == 0 && before == 1) { /* Where there were more, they were twins before. */
         rv = standing_review(txn, first_n);
