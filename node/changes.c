@@ -49,7 +49,7 @@ static int compare(const void *left, const void *right)
 
 static bool is_change(const struct change *change)
 {
-    return change->from.state != change->to.state || change->from.reason != change->to.reason;
+    return !verdict_equal(&change->from, &change->to);
 }
 
 /* Sorted by op, and of each as it was seen: from the first to the last. */
@@ -70,9 +70,12 @@ static uint64_t sum_up(struct change *all, uint64_t count)
 
 int changes_end(struct changes *changes, struct txn *txn)
 {
+    int rv = txn_fold(txn);
     struct change *all = (void *)changes->seen.data;
     txn_watch_verdicts(txn, NULL, NULL);
-    int rv = buf_error(&changes->seen);
+    if (rv == 0) {
+        rv = buf_error(&changes->seen);
+    }
     if (rv != 0) {
         changes->count = 0;
         return rv;

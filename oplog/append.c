@@ -264,6 +264,20 @@ static int start_clock(struct txn *txn, struct making *making)
     return rv == ERR_UNKNOWN_ID ? 0 : rv;
 }
 
+/* What the folds have made of them. */
+static int tell_outcomes(struct txn *txn, struct append_result *results, uint32_t count)
+{
+    int rv = 0;
+    for (uint32_t i = 0; rv == 0 && i < count && txn_folds(txn); i++) {
+        struct place place;
+        rv = order_get(txn, &results[i].id, &results[i].hash, &place);
+        if (rv == 0) {
+            results[i].verdict = place_verdict(&place);
+        }
+    }
+    return rv;
+}
+
 int append_group(struct txn *txn, const struct key *node, uint64_t now_ms,
                  const struct append_item *items, uint32_t count, struct append_result *results)
 {
@@ -298,5 +312,8 @@ int append_group(struct txn *txn, const struct key *node, uint64_t now_ms,
     }
     buf_free(&making->bytes);
     free(making);
-    return rv;
+    if (rv == 0) {
+        rv = txn_fold(txn);
+    }
+    return rv == 0 ? tell_outcomes(txn, results, count) : rv;
 }

@@ -320,14 +320,7 @@ int chain_extend(struct txn *txn, struct author *author, const struct segment_op
         author->ops += count;
         rv = author_put(txn, author);
     }
-    if (rv == 0) {
-        rv = settle_run(txn, ops, count, verdicts);
-    }
-    const struct store_hooks *hooks = txn->store->hooks;
-    if (rv == 0 && hooks != NULL && hooks->fold != NULL) {
-        rv = hooks->fold(hooks->ctx, txn, run.n, count);
-    }
-    return rv;
+    return rv == 0 ? settle_run(txn, ops, count, verdicts) : rv;
 }
 
 /* The op as it is here, with the sections of the payload that only the offered one has. */

@@ -1,4 +1,4 @@
-/* db.h - The store's databases, for the files of oplog/ only. */
+/* db.h - The store's databases, for the files of oplog/ and projections/ only. */
 #ifndef OPLOG_DB_H
 #define OPLOG_DB_H
 
@@ -41,7 +41,7 @@ struct store {
     bool map_full;      /* Grow the map before the next write. */
     atomic_bool failed; /* A commit failed, or the map is gone: nothing more until reopened. */
     struct mesh_id mesh;
-    const struct store_hooks *hooks;
+    store_fold *fold;
     bool judged;         /* By authority (authority.h). */
     struct graph *graph; /* What the write transactions have read of it. */
 };
@@ -51,6 +51,7 @@ struct txn {
     bool writes;
     struct graph *graph;  /* What a read transaction has read of authority. */
     struct key_set dirty; /* Below these everything is to be judged again. */
+    struct buf touched;   /* Ids of ops that arrived or stand otherwise, for the folds. */
     verdict_changed *changed_verdict;
     void *changed_ctx;
     MDB_txn *mdb;

@@ -25,7 +25,14 @@
     X(revokes)                                                                                     \
     X(cuts)                                                                                        \
     X(confirms)                                                                                    \
-    X(targeting)
+    X(targeting)                                                                                   \
+    X(records)                                                                                     \
+    X(history)                                                                                     \
+    X(reads)                                                                                       \
+    X(marks)                                                                                       \
+    X(lanes)                                                                                       \
+    X(versions)                                                                                    \
+    X(statuses)
 
 enum db {
 #define DB_ENUM(name) DB_##name,

@@ -482,6 +482,24 @@ int judge_op(struct txn *txn, const struct row *row, struct verdict *out)
     return rv == 0 ? note_looks(&q) : rv;
 }
 
+int judge_is_user(struct txn *txn, const struct row *row, bool *out)
+{
+    struct question q;
+    uint32_t length = 0;
+    *out = false;
+    int rv = begin_question(txn, row, &q);
+    if (rv == 0) {
+        rv = set_plan(&q, "/assert");
+    }
+    if (rv == 0 && is_in_open_window(&q)) {
+        *out = true;
+    } else if (rv == 0) {
+        rv = ask(&q, ASK_ALL | ASK_PINS_ONLY, NULL, &length);
+        *out = length > 0;
+    }
+    return rv;
+}
+
 int judge_chain(struct txn *txn, const struct row *row, const struct plan_edge **chain,
                 uint32_t *length)
 {

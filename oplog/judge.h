@@ -11,6 +11,9 @@
  * DelegateUcan and RevokeUcan are not judged here. Its core is here and well-formed. */
 int judge_op(struct txn *txn, const struct row *row, struct verdict *out) ERR_MUST_CHECK;
 
+/* Was the author of an op user-bearing at it? Reads no payload. */
+int judge_is_user(struct txn *txn, const struct row *row, bool *out) ERR_MUST_CHECK;
+
 /* The chain that grants an op, the root's link first; *length 0 where it is not granted, or needs
  * none. */
 int judge_chain(struct txn *txn, const struct row *row, const struct plan_edge **chain,

@@ -103,6 +103,12 @@ const struct kind_rule *kind_rule(uint32_t kind)
     return NULL;
 }
 
+bool kind_is_folded(uint32_t kind)
+{
+    return kind == KIND_SetMeshRules || kind == KIND_DesignateCoordinator ||
+           kind == KIND_RouteKind || (kind >= KIND_CONTROL_END && kind_name(kind) != NULL);
+}
+
 bool kind_is_control(uint32_t kind)
 {
     return kind < KIND_CONTROL_END && kind_name(kind) != NULL;

@@ -77,6 +77,9 @@ struct kind_rule {
 /* NULL for a kind this program does not know. */
 const struct kind_rule *kind_rule(uint32_t kind);
 
+/* Do the folds evaluate it (spec/folds.md)? Only kinds this program knows. */
+bool kind_is_folded(uint32_t kind);
+
 /* Control ops are always signed on their own and never abandoned. Only kinds this
  * program knows can be. */
 bool kind_is_control(uint32_t kind);

@@ -18,7 +18,11 @@
 #define LOG_PREFIX 5u
 #define FLAG_PAYLOAD 0x03u
 #define FLAG_SIGNATURE 0x04u
+#define STATE_BITS 0x03u
+#define STATE_USER 0x40u
 #define STATE_ABANDONED 0x80u
+#define PLACE_BYTES 10u
+#define OUTCOME_BYTES 2u /* There only where the folds refused the op. */
 
 struct order_key {
     uint8_t b[sizeof(struct op_id) + HASH_PART];
@@ -181,13 +185,18 @@ int log_prev(struct txn *txn, const struct row *row, uint32_t i, uint64_t *n)
 
 static int place_read(struct bytes value, struct place *out)
 {
-    if (value.len != 10) {
+    if (value.len != PLACE_BYTES && value.len != PLACE_BYTES + OUTCOME_BYTES) {
         return ERR_CORRUPT;
     }
     out->n = be_get(value.data, 8);
     out->abandoned = (value.data[8] & STATE_ABANDONED) != 0;
-    out->verdict.state = value.data[8] & (uint8_t)~STATE_ABANDONED;
-    out->verdict.reason = value.data[9];
+    out->user = (value.data[8] & STATE_USER) != 0;
+    out->verdict = (struct verdict){.state = value.data[8] & STATE_BITS, .reason = value.data[9]};
+    out->outcome = (struct verdict){.state = VERDICT_APPLIED};
+    if (value.len > PLACE_BYTES) {
+        out->outcome = (struct verdict){
+            .state = VERDICT_REJECTED, .reason = value.data[10], .rule = value.data[11]};
+    }
     return 0;
 }
 
@@ -221,11 +230,44 @@ int order_put(struct txn *txn, const struct op_id *id, const struct op_hash *has
         return rv;
     }
     struct order_key key = order_key(id, hash);
-    uint8_t value[10];
+    uint8_t value[PLACE_BYTES + OUTCOME_BYTES];
+    bool refused = place->outcome.state != VERDICT_APPLIED;
     be_put(value, 8, place->n);
-    value[8] = (uint8_t)(place->verdict.state | (place->abandoned ? STATE_ABANDONED : 0));
+    value[8] = (uint8_t)(place->verdict.state | (place->user ? STATE_USER : 0) |
+                         (place->abandoned ? STATE_ABANDONED : 0));
     value[9] = place->verdict.reason;
-    return db_put_at(cursor, KEY_BYTES(key), bytes_of(value, sizeof(value)), bytes_of(NULL, 0), 0);
+    value[10] = place->outcome.reason;
+    value[11] = place->outcome.rule;
+    return db_put_at(cursor, KEY_BYTES(key), bytes_of(value, PLACE_BYTES),
+                     bytes_of(value + PLACE_BYTES, refused ? OUTCOME_BYTES : 0), 0);
+}
+
+int order_standing(struct txn *txn, const struct op_id *id, struct op_hash *part, struct place *out)
+{
+    *part = (struct op_hash){{0}};
+    for (bool first = true;; first = false) {
+        int rv = order_next_of(txn, id, first, part->b, out);
+        if (rv != 0 || out->verdict.state == VERDICT_APPLIED) {
+            return rv;
+        }
+    }
+}
+
+int order_put_outcome(struct txn *txn, const struct op_id *id, const struct op_hash *part,
+                      const struct place *place, struct verdict outcome)
+{
+    struct place changed = *place;
+    struct row row;
+    changed.outcome = outcome;
+    int rv = order_put(txn, id, part, &changed);
+    if (rv == 0 && txn->changed_verdict != NULL) {
+        rv = log_row(txn, place->n, &row);
+    }
+    if (rv == 0 && txn->changed_verdict != NULL) {
+        struct op_hash hash = op_hash(&row.op);
+        rv = txn->changed_verdict(txn->changed_ctx, id, &hash, place->outcome, outcome);
+    }
+    return rv;
 }
 
 int order_resolve(struct txn *txn, const struct op_id *low, const struct op_id *high,

@@ -21,7 +21,9 @@ struct row {
 /* Where an op stands in the order, and what became of it. */
 struct place {
     uint64_t n;
-    struct verdict verdict;
+    struct verdict verdict; /* Of the control layer. */
+    struct verdict outcome; /* Of the folds, where that one is applied: applied or rejected. */
+    bool user;              /* Its author was user-bearing at it. */
     bool abandoned; /* An earlier Abandon of its author is not above it. Voids all but control ops.
                      */
 };
@@ -58,6 +60,12 @@ int log_replace(struct txn *txn, const struct row *row, struct bytes raw,
 /* The arrival number of the i-th op that a row of the log follows. */
 int log_prev(struct txn *txn, const struct row *row, uint32_t i, uint64_t *n) ERR_MUST_CHECK;
 
+/* What became of it, all in all. */
+static inline struct verdict place_verdict(const struct place *place)
+{
+    return place->verdict.state == VERDICT_APPLIED ? place->outcome : place->verdict;
+}
+
 /* The order. */
 int order_get(struct txn *txn, const struct op_id *id, const struct op_hash *hash,
               struct place *out) ERR_MUST_CHECK;
@@ -71,6 +79,14 @@ int order_read(struct bytes key, struct bytes value, struct op_id *id, struct op
 
 /* Is any op with this id here? */
 int order_has(struct txn *txn, const struct op_id *id, bool *out) ERR_MUST_CHECK;
+
+/* The one op with an id that stands. ERR_UNKNOWN_ID when none does. */
+int order_standing(struct txn *txn, const struct op_id *id, struct op_hash *part,
+                   struct place *out) ERR_MUST_CHECK;
+
+/* What the folds made of an op that stands. */
+int order_put_outcome(struct txn *txn, const struct op_id *id, const struct op_hash *part,
+                      const struct place *place, struct verdict outcome) ERR_MUST_CHECK;
 
 /* The ops with an id one by one: the one after that with this first half of a hash, which is moved
  * on. ERR_UNKNOWN_ID at the end. */

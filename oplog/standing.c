@@ -542,16 +542,20 @@ static int judge_grant(struct txn *txn, const struct subject *subject, const str
     return has_tokens(subject) ? control_judge(txn, subject->n, out) : judge_op(txn, row, out);
 }
 
-/* Let a later layer have its say. */
-static int ask_hook(struct txn *txn, const struct subject *subject, struct verdict *verdict)
+/* Was its author user-bearing at it? Told only of ops that are folded and stand. */
+static int judge_user_at(struct txn *txn, const struct row *row, struct place *place)
 {
-    struct row row;
-    const struct store_hooks *hooks = txn->store->hooks;
-    if (hooks == NULL || hooks->judge == NULL) {
-        return 0;
+    place->user = place->verdict.state == VERDICT_APPLIED && kind_is_folded(row->op.kind);
+    return place->user && txn->store->judged ? judge_is_user(txn, row, &place->user) : 0;
+}
+
+/* The folds look at it again. */
+static int touch(struct txn *txn, const struct op_id *id)
+{
+    if (txn->store->fold != NULL) {
+        buf_put(&txn->touched, id->b, sizeof(id->b));
     }
-    int rv = log_row(txn, subject->n, &row);
-    return rv == 0 ? hooks->judge(hooks->ctx, txn, &row, verdict) : rv;
+    return buf_error(&txn->touched);
 }
 
 /* Settle what an op is in the control layer, and its verdict. */
@@ -583,7 +587,7 @@ static int judge(struct txn *txn, const struct row *row, const struct subject *s
     out->n = subject->n;
     out->abandoned = standing->abandoned;
     out->verdict = compose(subject, standing, missing);
-    rv = ask_hook(txn, subject, &out->verdict);
+    rv = judge_user_at(txn, row, out);
     return rv == 0 && missing ? wait_for(txn, &dep, out->n) : rv;
 }
 
@@ -608,14 +612,20 @@ static int settle(struct txn *txn, const struct subject *subject, const struct s
 static int put_verdict(struct txn *txn, const struct op_id *id, const struct op_hash *hash,
                        const struct place *before, const struct place *after)
 {
-    bool changed = after->verdict.state != before->verdict.state ||
-                   after->verdict.reason != before->verdict.reason;
-    if (!changed && after->abandoned == before->abandoned) {
+    bool changed = !verdict_equal(&after->verdict, &before->verdict);
+    if (!changed && after->abandoned == before->abandoned && after->user == before->user) {
         return 0;
     }
-    int rv = order_put(txn, id, hash, after);
+    struct place put = *after; /* What the folds made of it they take back when it stands. */
+    bool stands = put.verdict.state == VERDICT_APPLIED;
+    put.outcome = stands ? before->outcome : (struct verdict){.state = VERDICT_APPLIED};
+    int rv = order_put(txn, id, hash, &put);
+    if (rv == 0 && (stands || before->verdict.state == VERDICT_APPLIED)) {
+        rv = touch(txn, id);
+    }
     if (rv == 0 && changed && txn->changed_verdict != NULL) {
-        rv = txn->changed_verdict(txn->changed_ctx, id, hash, before->verdict, after->verdict);
+        rv = txn->changed_verdict(txn->changed_ctx, id, hash, place_verdict(before),
+                                  place_verdict(&put));
     }
     return rv;
 }
@@ -730,12 +740,17 @@ int standing_regrant(struct txn *txn, uint64_t n)
     }
     struct place after = before;
     rv = judge_op(txn, &row, &after.verdict);
-    if (rv != 0 || (after.verdict.state == VERDICT_APPLIED && is_let_through(&before.verdict))) {
+    if (rv != 0) {
         return rv;
     }
-    return after.verdict.state == VERDICT_APPLIED || txn->store->hooks != NULL
-               ? standing_review(txn, n)
-               : put_verdict(txn, &id, &hash, &before, &after);
+    if (after.verdict.state == VERDICT_APPLIED) {
+        if (!is_let_through(&before.verdict)) {
+            return standing_review(txn, n);
+        }
+        after.verdict = before.verdict;
+    }
+    rv = judge_user_at(txn, &row, &after);
+    return rv == 0 ? put_verdict(txn, &id, &hash, &before, &after) : rv;
 }
 
 /* The other ops of an id, now that there is one more. */
@@ -756,7 +771,7 @@ int standing_enter(struct txn *txn, const struct row *row, const struct op_hash 
                    struct verdict *out)
 {
     struct place twin;
-    struct place place;
+    struct place place = {.outcome = {.state = VERDICT_APPLIED}};
     struct subject subject;
     struct standing standing;
     unsigned twins = 0;
@@ -776,6 +791,9 @@ int standing_enter(struct txn *txn, const struct row *row, const struct op_hash 
     }
     if (rv == 0) {
         rv = order_put(txn, &subject.id, hash, &place);
+    }
+    if (rv == 0) {
+        rv = touch(txn, &subject.id);
     }
     if (rv == 0 && twins == 0) {
         rv = wake_waiting(txn, &subject.id);

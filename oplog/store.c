@@ -503,9 +503,19 @@ int store_file_bytes(struct store *store, uint64_t *out)
     return rv;
 }
 
-void store_set_hooks(struct store *store, const struct store_hooks *hooks)
+void store_set_fold(struct store *store, store_fold *fold)
 {
-    store->hooks = hooks;
+    store->fold = fold;
+}
+
+bool txn_folds(const struct txn *txn)
+{
+    return txn->store->fold != NULL;
+}
+
+int txn_fold(struct txn *txn)
+{
+    return txn_folds(txn) ? txn->store->fold(txn) : 0;
 }
 
 /* Transactions ------------------------------------------------------------------------ */
@@ -607,6 +617,7 @@ static int txn_begin(struct store *store, unsigned flags, struct txn **out)
     }
     txn->store = store;
     txn->writes = flags != MDB_RDONLY;
+    buf_init(&txn->touched, SIZE_MAX / 2);
     int rv = ERR_UNKNOWN_ID;
     for (unsigned i = 0; i < SNAPSHOT_TRIES && rv == ERR_UNKNOWN_ID; i++) {
         rv = begin_mapped(store, flags, &txn->mdb);
@@ -680,6 +691,7 @@ static void txn_free(struct txn *txn)
     pthread_rwlock_unlock(&txn->store->map_lock);
     graph_free(txn->graph);
     key_set_free(&txn->dirty);
+    buf_free(&txn->touched);
     if (txn->guard != NULL) {
         guard_give(&txn->store->file, txn->guard);
     }
@@ -690,8 +702,11 @@ int txn_commit(struct txn *txn)
 {
     struct store *store = txn->store;
     uint64_t id = mdb_txn_id(txn->mdb);
+    int rv = txn->writes ? txn_fold(txn) : 0;
     bool counts = txn->changed && txn->guard != NULL;
-    int rv = counts ? db_count_change(txn) : 0;
+    if (rv == 0 && counts) {
+        rv = db_count_change(txn);
+    }
     close_cursors(txn);
     if (rv == 0) {
         rv = db_error(mdb_txn_commit(txn->mdb));

@@ -9,7 +9,7 @@
 #include "oplog/id.h"
 #include "oplog/verdict.h"
 
-#define STORE_SCHEMA 3u
+#define STORE_SCHEMA 4u
 
 struct store;
 struct txn;
@@ -79,19 +79,15 @@ struct store *txn_store(const struct txn *txn);
 /* Tell the wall clock, by which some of what is written is dated. No verdict reads it. */
 void txn_set_now(struct txn *txn, uint64_t now_ms);
 
-/* What later layers do with ops. judge is called for every op whose place in the log is
- * settled, with the verdict the log itself came to, and may change it; it is called again
- * whenever that verdict may have changed. fold is called once for the ops that one call of
- * chain_accept or append_group put into the log. Both work inside the transaction; an error
- * ends it. */
-struct store_hooks {
-    void *ctx;
-    int (*judge)(void *ctx, struct txn *txn, const struct row *row, struct verdict *verdict);
-    int (*fold)(void *ctx, struct txn *txn, uint64_t first_n, uint64_t count);
-};
+/* What the folds do with ops: bring the records to what the log has come to. Works inside the
+ * transaction; an error ends it. To be set once after store_open, before any transaction. */
+typedef int store_fold(struct txn *txn);
+void store_set_fold(struct store *store, store_fold *fold);
 
-/* hooks is borrowed until the store is closed. */
-void store_set_hooks(struct store *store, const struct store_hooks *hooks);
+/* Have the folds done now: what became of the ops of this transaction can be read then. A commit
+ * does it before anything else. */
+int txn_fold(struct txn *txn) ERR_MUST_CHECK;
+bool txn_folds(const struct txn *txn);
 
 /* Small named facts about this store ("node", "name", …). get: *len is the room and then
  * the length; ERR_UNKNOWN_ID when there is none, ERR_TOO_LARGE when it does not fit. */

@@ -30,3 +30,16 @@ const char *reason_code(uint8_t reason)
         return NULL;
     }
 }
+
+const char *rule_code(uint8_t rule)
+{
+    switch (rule) {
+#define RULE_CASE(name, number, code)                                                              \
+    case (number):                                                                                 \
+        return code;
+        RULE_TABLE(RULE_CASE)
+#undef RULE_CASE
+    default:
+        return NULL;
+    }
+}
