@@ -376,3 +376,24 @@ int db_seek_good(struct db_cursor *cursor, struct bytes from, struct bytes *key,
     *key = from;
     return db_step_good(cursor, MDB_SET_RANGE, key, value, bad_rows);
 }
+
+/* LMDB follows every page of what it drops: all are gone through first. */
+int db_clear(struct txn *txn, enum db db)
+{
+    struct db_cursor *cursor;
+    struct bytes key = {0};
+    struct bytes value;
+    int rv = db_cursor(txn, db, &cursor);
+    if (rv != 0) {
+        return rv;
+    }
+    rv = db_step(cursor, MDB_FIRST, &key, &value);
+    while (rv == 0 || (rv == ERR_CORRUPT && !cursor->bad_page)) {
+        rv = db_step(cursor, MDB_NEXT, &key, &value);
+    }
+    if (rv != ERR_UNKNOWN_ID) {
+        return rv;
+    }
+    txn->changed = true;
+    return txn_error(txn, mdb_drop(txn->mdb, txn->store->dbi[db], 0));
+}

@@ -51,7 +51,8 @@ struct txn {
     bool writes;
     struct graph *graph;  /* What a read transaction has read of authority. */
     struct key_set dirty; /* Below these everything is to be judged again. */
-    struct buf touched;   /* Ids of ops that arrived or stand otherwise, for the folds. */
+    struct buf touched;   /* Ids of ops that arrived or stand otherwise, for the folds; … */
+    uint64_t appended;    /* … and how many arrived since they last ran. */
     verdict_changed *changed_verdict;
     void *changed_ctx;
     MDB_txn *mdb;
@@ -95,6 +96,9 @@ int db_put(struct txn *txn, enum db db, struct bytes key, struct bytes value) ER
  * guard_take has checked. */
 int db_count_change(struct txn *txn) ERR_MUST_CHECK;
 int db_delete(struct txn *txn, enum db db, struct bytes key) ERR_MUST_CHECK;
+
+/* All rows of a database go. */
+int db_clear(struct txn *txn, enum db db) ERR_MUST_CHECK;
 
 /* Put a value of two parts where the cursor goes; flags are LMDB's (0, MDB_APPEND). */
 int db_put_at(struct db_cursor *cursor, struct bytes key, struct bytes head, struct bytes body,

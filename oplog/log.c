@@ -161,6 +161,7 @@ int log_append(struct txn *txn, struct row *row)
         return rv;
     }
     txn->next_n++;
+    txn->appended++;
     return 0;
 }
 
@@ -195,7 +196,9 @@ static int place_read(struct bytes value, struct place *out)
     out->outcome = (struct verdict){.state = VERDICT_APPLIED};
     if (value.len > PLACE_BYTES) {
         out->outcome = (struct verdict){
-            .state = VERDICT_REJECTED, .reason = value.data[10], .rule = value.data[11]};
+            .state = value.data[10] < REASON_SCHEMA ? VERDICT_PENDING : VERDICT_REJECTED,
+            .reason = value.data[10],
+            .rule = value.data[11]};
     }
     return 0;
 }
@@ -337,6 +340,27 @@ int order_has(struct txn *txn, const struct op_id *id, bool *out)
     int rv = order_resolve(txn, id, id, &place, &count);
     *out = rv == 0;
     return rv == ERR_UNKNOWN_ID ? 0 : rv;
+}
+
+int order_ids_after(struct txn *txn, const struct op_id *after, uint32_t max, struct buf *out)
+{
+    struct op_id from = *after;
+    struct db_cursor *cursor;
+    struct bytes key;
+    struct bytes value;
+    int rv = be_increment(from.b, sizeof(from.b)) ? db_cursor(txn, DB_order, &cursor)
+                                                  : ERR_UNKNOWN_ID;
+    if (rv == 0) {
+        rv = db_seek(cursor, bytes_of(from.b, sizeof(from.b)), &key, &value);
+    }
+    for (uint32_t count = 0; rv == 0 && count < max; count++) {
+        if (key.len != sizeof(struct order_key)) {
+            return ERR_CORRUPT;
+        }
+        buf_put(out, key.data, sizeof(from.b));
+        rv = db_step(cursor, MDB_NEXT, &key, &value);
+    }
+    return rv == ERR_UNKNOWN_ID ? buf_error(out) : rv;
 }
 
 int order_latest(struct txn *txn, uint64_t now_ms, struct op_id *out)

@@ -93,6 +93,11 @@ int order_put_outcome(struct txn *txn, const struct op_id *id, const struct op_h
 int order_next_of(struct txn *txn, const struct op_id *id, bool first, uint8_t part[16],
                   struct place *out) ERR_MUST_CHECK;
 
+/* Append the ids of up to max ops with greater ids than after, ascending; that of twins may stand
+ * more than once. */
+int order_ids_after(struct txn *txn, const struct op_id *after, uint32_t max,
+                    struct buf *out) ERR_MUST_CHECK;
+
 /* The greatest id that is not ahead of now (clock_is_ahead). */
 int order_latest(struct txn *txn, uint64_t now_ms, struct op_id *out) ERR_MUST_CHECK;
 

@@ -819,6 +819,9 @@ int standing_completed(struct txn *txn, uint64_t n)
         struct op_id id = row.op.id;
         rv = standing_review(txn, n);
         if (rv == 0) {
+            rv = touch(txn, &id);
+        }
+        if (rv == 0) {
             rv = wake_targeting(txn, &id);
         }
     }

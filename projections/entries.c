@@ -1,0 +1,257 @@
+/* A change of one entry, and what it bears on (spec/folds.md, "A late op"). */
+
+#include "oplog/db.h"
+#include "oplog/kinds.h"
+#include "projections/work.h"
+
+/* The queue --------------------------------------------------------------------------- */
+
+int work_push_op(struct work *work, const struct op_id *at)
+{
+    struct task task = {.at = *at};
+    return queue_put(&work->queue, &task);
+}
+
+int work_push_record(struct work *work, const struct op_id *at, const struct op_id *made,
+                     const struct op_id *record, bool certain)
+{
+    struct task task = {.at = *at, .rank = *made, .record = *record, .certain = certain};
+    return queue_put(&work->queue, &task);
+}
+
+int work_push_readers(struct work *work, const struct op_id *key, const struct op_id *after,
+                      const struct op_id *until)
+{
+    struct reader reader = {.at = *after};
+    int rv = 0;
+    while (rv == 0 && (rv = reads_next(work->txn, key, &reader)) == 0 &&
+           (until == NULL || op_id_compare(&reader.at, until) <= 0)) {
+        rv = work_push_op(work, &reader.at);
+    }
+    return rv == ERR_UNKNOWN_ID ? 0 : rv;
+}
+
+int work_push_namers(struct work *work, const struct op_id *version, const struct op_id *record,
+                     const struct op_id *after)
+{
+    struct version_walk walk;
+    int rv = 0;
+    versions_walk(version, record, &walk);
+    while (rv == 0 && (rv = versions_next(work->txn, &walk)) == 0) {
+        if (op_id_compare(&walk.at, after) > 0) {
+            rv = work_push_op(work, &walk.at);
+        }
+    }
+    return rv == ERR_UNKNOWN_ID ? 0 : rv;
+}
+
+/* What rests on a record and was made before a position. */
+static int push_dependents(struct work *work, const struct op_id *id, const struct op_id *at,
+                           bool certain)
+{
+    struct reader reader = {.at = {{0}}};
+    int rv = 0;
+    while (rv == 0 && (rv = reads_next(work->txn, id, &reader)) == 0 &&
+           op_id_compare(&reader.at, at) < 0) {
+        if ((reader.flags & LINK_SUPPORT) != 0) {
+            rv = work_push_record(work, at, &reader.at, &reader.record, certain);
+        }
+    }
+    return rv == ERR_UNKNOWN_ID ? 0 : rv;
+}
+
+/* Settings ---------------------------------------------------------------------------- */
+
+/* The claims of a lane that are made, or are not, in (after, until]. */
+static int push_lane(struct work *work, const struct op_id *lane, const struct op_id *after,
+                     const struct op_id *until)
+{
+    struct lane_walk walk;
+    int rv = 0;
+    lanes_walk(lane, &walk);
+    while (rv == 0 && (rv = lanes_next(work->txn, &walk)) == 0) {
+        if (op_id_compare(&walk.at, after) > 0 &&
+            (until == NULL || op_id_compare(&walk.at, until) <= 0)) {
+            rv = work_push_op(work, &walk.at);
+        }
+    }
+    return rv == ERR_UNKNOWN_ID ? 0 : rv;
+}
+
+/* The ops whose kinds read rules, in (after, until]. */
+static int push_rule_readers(struct work *work, const struct op_id *after,
+                             const struct op_id *until)
+{
+    struct walk walk;
+    struct walk_item item;
+    int rv = walk_order(work->txn, after, &walk);
+    if (rv != 0) {
+        return rv;
+    }
+    while (rv == 0 && (rv = walk_next(&walk, &item)) == 0 &&
+           (until == NULL || op_id_compare(&item.row.op.id, until) <= 0)) {
+        if (turn_reads_rules(item.row.op.kind)) {
+            rv = work_push_op(work, &item.row.op.id);
+        }
+    }
+    walk_end(&walk);
+    return rv == ERR_UNKNOWN_ID ? 0 : rv;
+}
+
+/* Entries ----------------------------------------------------------------------------- */
+
+/* One change of an entry, on its way. NULL: no record, no entry. */
+struct spread {
+    const struct op_id *id;
+    const struct op_id *at;
+    const struct state *before;
+    const struct state *from;
+    const struct state *to;
+    bool has_next;
+    struct entry next; /* The next entry of the record. */
+};
+
+static bool is_fall(const struct state *before, const struct state *entry)
+{
+    return before != NULL && entry != NULL && !state_is_invalid(before) && state_is_invalid(entry);
+}
+
+/* A cascade that stopped at the record may go through now: at each later entry of its supports up to
+ * its own next one that makes them invalid. */
+static int push_supports(struct work *work, const struct spread *spread,
+                         const struct op_id *support, const struct op_id *made)
+{
+    struct entry entry = {.at = *spread->at};
+    int rv = 0;
+    for (;;) {
+        struct op_id after = entry.at;
+        rv = record_after(work->txn, support, &after, &entry);
+        if (rv != 0 || (spread->has_next && op_id_compare(&entry.at, &spread->next.at) > 0)) {
+            return rv == ERR_UNKNOWN_ID ? 0 : rv;
+        }
+        if (state_is_invalid(&entry.state)) {
+            rv = work_push_record(work, &entry.at, made, spread->id, false);
+        }
+        if (rv != 0) {
+            return rv;
+        }
+    }
+}
+
+static bool rests_on_others(const struct state *state)
+{
+    return state->type == RECORD_CLAIM || state->type == RECORD_EPISODE ||
+           state->type == RECORD_ACTION || state->type == RECORD_ARTIFACT;
+}
+
+static int spread_through_supports(struct work *work, const struct spread *spread)
+{
+    const struct state *any = spread->before != NULL ? spread->before
+                              : spread->to != NULL   ? spread->to
+                                                     : spread->from;
+    const struct op_id *made = state_maker(any, spread->id);
+    struct op_hash part;
+    struct place place;
+    struct row row;
+    struct value fields;
+    struct refs *refs;
+    bool fits;
+    bool here;
+    if (!rests_on_others(any)) {
+        return 0;
+    }
+    int rv = order_standing(work->txn, made, &part, &place);
+    if (rv != 0) { /* The op that made it is gone, and the record will be. */
+        return rv == ERR_UNKNOWN_ID ? 0 : rv;
+    }
+    rv = log_row(work->txn, place.n, &row);
+    refs = arena_alloc(&work->arena, sizeof(*refs));
+    if (rv != 0 || refs == NULL) {
+        return rv != 0 ? rv : ERR_NO_MEMORY;
+    }
+    rv = work_read_refs(work, &row, &fields, &fits, &here, refs);
+    for (uint32_t i = 0; rv == 0 && fits && i < refs->support_count; i++) {
+        rv = push_supports(work, spread, &refs->supports[i], made);
+    }
+    return rv;
+}
+
+/* Is the record valid from the entry to the next otherwise than it was? Then the next one is, or is
+ * not any more, where it falls. */
+static int spread_to_next(struct work *work, const struct spread *spread)
+{
+    bool was = !state_is_invalid(spread->from != NULL ? spread->from : spread->before);
+    bool is = !state_is_invalid(spread->to != NULL ? spread->to : spread->before);
+    int rv = 0;
+    if (!spread->has_next) {
+        return 0;
+    }
+    if ((spread->next.state.flags & STATE_CASCADED) != 0) {
+        rv = work_push_record(work, &spread->next.at, state_maker(&spread->next.state, spread->id),
+                              spread->id, false);
+    }
+    if (rv == 0 && was != is && state_is_invalid(&spread->next.state)) {
+        rv = push_dependents(work, spread->id, &spread->next.at, false);
+    }
+    return rv;
+}
+
+static int spread_setting(struct work *work, const struct spread *spread,
+                          const struct op_id *until)
+{
+    uint8_t type = spread->to != NULL ? spread->to->type : spread->from->type;
+    if (type == RECORD_LANE) {
+        return push_lane(work, spread->id, spread->at, until);
+    }
+    return type == RECORD_RULE ? push_rule_readers(work, spread->at, until) : 0;
+}
+
+/* All that is later than the entry, of what was evaluated before. */
+static int spread_late(struct work *work, struct spread *spread)
+{
+    int rv = record_after(work->txn, spread->id, spread->at, &spread->next);
+    if (rv != 0 && rv != ERR_UNKNOWN_ID) {
+        return rv;
+    }
+    spread->has_next = rv == 0;
+    const struct op_id *until =
+        spread->has_next && spread->before != NULL ? &spread->next.at : NULL;
+    rv = work_push_readers(work, spread->id, spread->at, until);
+    if (rv == 0) {
+        rv = spread_to_next(work, spread);
+    }
+    if (rv == 0) {
+        rv = spread_through_supports(work, spread);
+    }
+    if (rv == 0 && (spread->from == NULL) != (spread->to == NULL)) {
+        rv = work_push_namers(work, spread->at, spread->id, spread->at);
+    }
+    return rv != 0 ? rv : spread_setting(work, spread, until);
+}
+
+int entry_set(struct work *work, const struct op_id *id, const struct op_id *at,
+              const struct state *before, const struct state *to)
+{
+    struct entry old;
+    struct entry put = {.at = *at};
+    bool fresh = work_is_fresh(work, at);
+    struct spread spread = {.id = id, .at = at, .before = before, .to = to};
+    int rv = fresh ? ERR_UNKNOWN_ID : record_at(work->txn, id, at, &old);
+    if (rv != 0 && rv != ERR_UNKNOWN_ID) {
+        return rv;
+    }
+    spread.from = rv == 0 ? &old.state : NULL;
+    if (spread.from == NULL ? to == NULL : to != NULL && state_equal(spread.from, to)) {
+        return 0;
+    }
+    if (to != NULL) {
+        put.state = *to;
+        rv = record_put(work->txn, &work->tally, id, &put);
+    } else {
+        rv = record_remove(work->txn, &work->tally, id, at);
+    }
+    if (rv == 0 && (is_fall(before, spread.from) || is_fall(before, to))) {
+        rv = push_dependents(work, id, at, fresh);
+    }
+    return rv == 0 && !fresh ? spread_late(work, &spread) : rv;
+}

@@ -1,0 +1,100 @@
+#include "projections/refs.h"
+
+#include "oplog/kinds.h"
+#include "projections/claims.h"
+#include "projections/ids.h"
+
+static bool creates_record(uint32_t kind)
+{
+    switch (kind) {
+    case KIND_IngestEvidence:
+    case KIND_CreateEntity:
+    case KIND_CreateClaim:
+    case KIND_CreateEpisode:
+    case KIND_CreateSuggestedAction:
+    case KIND_CreateArtifact:
+    case KIND_ScheduleJob:
+        return true;
+    default:
+        return false;
+    }
+}
+
+static bool field_id(const struct value *fields, const char *name, struct op_id *out)
+{
+    struct bytes bytes;
+    if (!value_get_bytes(fields, name, &bytes) || bytes.len != sizeof(out->b)) {
+        return false;
+    }
+    memcpy(out->b, bytes.data, bytes.len);
+    return true;
+}
+
+static void read_supports(const struct value *fields, struct refs *out)
+{
+    const struct value *supports = out->creates ? value_get(fields, "supports") : NULL;
+    out->support_count = supports == NULL ? 0 : supports->count;
+    for (uint32_t i = 0; i < out->support_count; i++) {
+        memcpy(out->supports[i].b, supports->items[i].bytes.data, sizeof(struct op_id));
+    }
+}
+
+int refs_read(struct arena *arena, uint32_t kind, const struct op_id *at, const uint8_t hash[16],
+              struct value *fields, struct refs *out)
+{
+    const struct kind_rule *rule = kind_rule(kind);
+    out->at = *at;
+    memcpy(out->hash, hash, sizeof(out->hash));
+    out->has_target = rule->target != NULL && field_id(fields, rule->target, &out->target);
+    out->creates = creates_record(kind);
+    out->made = *at;
+    out->keyed = false;
+    out->has_version = !out->creates && field_id(fields, "if_version", &out->version);
+    out->in_lane = kind == KIND_CreateClaim && claim_lane(fields, &out->lane);
+    read_supports(fields, out);
+    return out->creates ? keyed_id(arena, kind, fields, &out->keyed, &out->made) : 0;
+}
+
+/* Its one row under a key. */
+static struct reader reader_of(const struct refs *refs, const struct op_id *key, bool supports)
+{
+    struct reader reader = {.at = refs->at, .record = refs->made};
+    if (supports) {
+        reader.flags = LINK_SUPPORT | (refs->keyed ? LINK_KEYED : 0);
+    }
+    if (refs->keyed && op_id_equal(key, &refs->made)) {
+        reader.flags |= LINK_MAKES;
+        memcpy(reader.hash, refs->hash, sizeof(reader.hash));
+    }
+    return reader;
+}
+
+int refs_link(struct txn *txn, const struct refs *refs)
+{
+    int rv = 0;
+    if (refs->has_target) {
+        struct reader reader = reader_of(refs, &refs->target, false);
+        rv = reads_put(txn, &refs->target, &reader);
+    }
+    if (rv == 0 && refs->keyed) {
+        struct reader reader = reader_of(refs, &refs->made, false);
+        rv = reads_put(txn, &refs->made, &reader);
+    }
+    for (uint32_t i = 0; rv == 0 && i < refs->support_count; i++) {
+        struct reader reader = reader_of(refs, &refs->supports[i], true);
+        rv = reads_put(txn, &refs->supports[i], &reader);
+    }
+    return rv;
+}
+
+int refs_unlink(struct txn *txn, const struct refs *refs)
+{
+    int rv = refs->has_target ? reads_remove(txn, &refs->target, &refs->at) : 0;
+    if (rv == 0 && refs->keyed) {
+        rv = reads_remove(txn, &refs->made, &refs->at);
+    }
+    for (uint32_t i = 0; rv == 0 && i < refs->support_count; i++) {
+        rv = reads_remove(txn, &refs->supports[i], &refs->at);
+    }
+    return rv;
+}

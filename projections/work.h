@@ -1,0 +1,62 @@
+/* work.h - Folding at work: what one run over the ops of a transaction shares (fold.c, entries.c,
+ * cascade.c). For these files only. */
+#ifndef PROJECTIONS_WORK_H
+#define PROJECTIONS_WORK_H
+
+#include "base/arena.h"
+#include "projections/queue.h"
+#include "projections/refs.h"
+
+struct work {
+    struct txn *txn;
+    struct arena arena;
+    struct tally tally;
+    struct op_id latest; /* The greatest position evaluated before this run. */
+    struct queue queue;
+    struct refs refs;    /* Of the op in hand. */
+    struct buf keys;     /* struct op_id: where it may have left entries before; … */
+    struct buf lanes;    /* struct lane_place: where a claim of it was; … */
+    struct buf versions; /* struct taken: what versions it had taken. */
+    struct buf changes;  /* Memory for the turns. */
+    struct buf reads;
+    struct op_id cause;  /* The op of the cascades in hand: … */
+    bool cause_is_final; /* … is it a TombstoneEvidence by a user? */
+};
+
+/* Nothing was ever evaluated at or after a position that is fresh: nothing later can come out
+ * otherwise. */
+static inline bool work_is_fresh(const struct work *work, const struct op_id *at)
+{
+    return op_id_compare(at, &work->latest) > 0;
+}
+
+/* The op at a position is to be evaluated (again). */
+int work_push_op(struct work *work, const struct op_id *at) ERR_MUST_CHECK;
+
+/* Does the op at a position leave an entry in a record by its cascade? made is where the record was
+ * made; certain: one of its supports is known to become invalid there. */
+int work_push_record(struct work *work, const struct op_id *at, const struct op_id *made,
+                     const struct op_id *record, bool certain) ERR_MUST_CHECK;
+
+/* The ops that read a key, later than after and up to until (NULL: all later ones). */
+int work_push_readers(struct work *work, const struct op_id *key, const struct op_id *after,
+                      const struct op_id *until) ERR_MUST_CHECK;
+
+/* The later ops that name a version of a record. */
+int work_push_namers(struct work *work, const struct op_id *version, const struct op_id *record,
+                     const struct op_id *after) ERR_MUST_CHECK;
+
+/* What an op's payload links it to, and its fields, which last as long as the arena. *here false: a
+ * part of the payload is missing that matters; *fits false: so, or it is not one of its kind. */
+int work_read_refs(struct work *work, const struct row *row, struct value *fields, bool *fits,
+                   bool *here, struct refs *refs) ERR_MUST_CHECK;
+
+/* Make the entry of a record at a position this state, NULL: none; and find what may come out
+ * otherwise. before is the state before the position, NULL: there was no record. */
+int entry_set(struct work *work, const struct op_id *id, const struct op_id *at,
+              const struct state *before, const struct state *to) ERR_MUST_CHECK;
+
+/* Do what a task about a record asks for. */
+int cascade_visit(struct work *work, const struct task *task) ERR_MUST_CHECK;
+
+#endif
