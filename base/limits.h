@@ -44,6 +44,20 @@
 #define LIMIT_POLICY_WORK 65536u       /* P  steps until a policy is false */
 #define LIMIT_CHAIN 8u                 /* P  delegations between the root and an author */
 
+/* The fields of records (spec/ops.md). */
+#define LIMIT_FIELD_NAME 256u          /* P  bytes of a name */
+#define LIMIT_FIELD_TEXT KIB(16)       /* P  bytes of a text */
+#define LIMIT_FIELD_COUNT (1ull << 53) /* P  a count: what every reader of JSON keeps exact */
+#define LIMIT_FIELD_IDS 256u           /* P  ids in one field */
+#define LIMIT_FIELD_NAMES 64u          /* P  names in one field */
+#define LIMIT_PPM 1000000u             /* P  parts per million */
+#define LIMIT_CONFIDENCES 16u          /* P  names in one confidence */
+#define LIMIT_RULES 64u                /* P  rules in one SetMeshRules */
+#define LIMIT_LEASE_MIN_MS 1000u       /* P  the shortest lease */
+#define LIMIT_LEASE_MS 604800000u      /* P  the longest: seven days */
+#define LIMIT_ATTEMPTS 1000u           /* P  executions of one job */
+#define LIMIT_BLOB GIB(1)              /* P  bytes of content outside the log */
+
 /* The store (spec/store.md). */
 #define LIMIT_GROUP_OPS 2048u          /* own ops in one commit */
 #define LIMIT_TXN_OPS 16384u           /* foreign ops in one commit */
@@ -78,5 +92,7 @@ _Static_assert(LIMIT_TXN_BYTES + 2 * 4096ull * LIMIT_TXN_OPS < LIMIT_MAP_HEADROO
                "a commit that touches two pages for each op must fit the map");
 _Static_assert(LIMIT_TXN_OPS >= LIMIT_SEGMENT_OPS, "one segment must fit a transaction");
 _Static_assert(LIMIT_GROUP_OPS >= LIMIT_SEGMENT_OPS, "a full segment should fit a group");
+_Static_assert(2 * LIMIT_FIELD_TEXT < LIMIT_PAYLOAD, "a text must fit a payload, and more with it");
+_Static_assert(2 * LIMIT_FIELD_IDS < LIMIT_ITEMS, "the ids of a field must fit a tree");
 
 #endif
