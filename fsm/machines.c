@@ -1,10 +1,14 @@
 #include "fsm/machines.h"
 
+#include "fsm/action.h"
+#include "fsm/claim.h"
+#include "fsm/episode.h"
+#include "fsm/execution.h"
+#include "fsm/job.h"
 #include "fsm/node.h"
 
 const struct fsm *const fsm_machines[] = {
-    &node_fsm,
-    NULL,
+    &node_fsm, &claim_fsm, &episode_fsm, &action_fsm, &job_fsm, &execution_fsm, NULL,
 };
 
 const struct fsm *fsm_find(struct bytes name)

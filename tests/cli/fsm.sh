@@ -6,7 +6,9 @@
 # The list.
 run fsm
 check 'the list' ended 0
-check 'the list has node' grep -qE '^node +[a-z]' "$work/out"
+for machine in node claim episode action job execution; do
+    check "the list has $machine" grep -qE "^$machine +[a-z]" "$work/out"
+done
 mapfile -t machines < <(awk '{ print $1 }' "$work/out")
 run --json fsm
 check 'the list as JSON: a line for each' same "$(wc -l <"$work/out")" "${#machines[@]}"
@@ -51,7 +53,33 @@ check 'dot: an arrow' printed '    "Revoked" -> "Active" [label="readmitted"];'
 run --json fsm node --format dot
 check 'dot as JSON' printed '"format":"dot","diagram":"digraph \"node\" {\n'
 
-refused 'unknown machine' 2 usage "There is no state machine 'nodes': those known are node" fsm nodes
+# Those that have guards. The numbers of states stand in records, and the names in the contract.
+# states NAME: in the order of their numbers, with what is terminal in brackets.
+states() {
+    "$MESHLOG" fsm "$1" | awk '/^Events/ { exit } /^  / { print $1 (/ \(terminal\)$/ ? "(end)" : "") }' | xargs
+}
+check 'states of a claim' same "$(states claim)" 'Hint Claim Fact Disputed Rejected Superseded Stale'
+check 'states of an episode' same "$(states episode)" 'Active Stale Archived'
+check 'states of an action' same "$(states action)" \
+    'Proposed Approved Executing Completed(end) Failed(end) Rejected Dismissed Expired'
+check 'states of a job' same "$(states job)" 'Pending Claimed Completed(end) Failed Cancelled'
+check 'states of an execution' same "$(states execution)" \
+    'LEASED IN_PROGRESS COMMITTED DONE(end) ABORTED(end)'
+run --json fsm claim
+check 'claim: what decides' printed '"guards":[{"name":"supported","about":"'
+check 'claim: a guard' printed '{"from":"Claim","event":"disputed","to":"Disputed","guard":"conflict"}'
+check 'claim: several guards' printed \
+    '{"from":"Fact","event":"superseded","to":"Superseded","guard":"replacement and by_user"}'
+check 'claim: may begin as three' same "$(grep -oF '"initial":true' "$work/out" | wc -l)" 3
+run fsm job
+check 'job: the exception first' printed \
+    '  Claimed    failed     → Pending    if attempts_left'
+check 'job: a guard in the tree' printed 'claimed [lease_over] → Claimed …'
+run fsm execution --format dot
+check 'execution: an end' printed '    "ABORTED" [peripheries=2];'
+check 'execution: a guard' printed '    "IN_PROGRESS" -> "COMMITTED" [label="committed [in_time]"];'
+
+refused 'unknown machine' 2 usage "There is no state machine 'nodes': those known are node, claim, " fsm nodes
 refused 'no name at all' 2 usage "There is no state machine ''" fsm ''
 refused 'control characters' 2 usage "'a\\x1bb'" fsm $'a\eb'
 refused 'unknown format' 2 usage "--format is table, dot or mermaid, not 'svg'" fsm node --format svg

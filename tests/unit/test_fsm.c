@@ -6,14 +6,20 @@
 
 #include <stdio.h>
 
+#include "fsm/action.h"
+#include "fsm/claim.h"
 #include "fsm/draw.h"
+#include "fsm/episode.h"
+#include "fsm/execution.h"
+#include "fsm/job.h"
 #include "fsm/machines.h"
 #include "fsm/node.h"
 
 /* Matrices ------------------------------------------------------------------------------ */
 
 /* The events, then for each state what each of them leads to: "-" nowhere, "A" to A, "a+b:A|B" to
- * A if the guards a and b hold, else to B. */
+ * A if the guards a and b hold, else to B. A matrix that is too wide stands as several, one below
+ * the other. */
 static const char node_matrix[] =
     "             appeared  observed  expired    renewed  revoked  readmitted "
     "(new)        Pending   -         -          -        -        -          "
@@ -22,11 +28,126 @@ static const char node_matrix[] =
     "Suspended    -         -         -          Active   Revoked  -          "
     "Revoked      -         -         -          -        -        Active     ";
 
+static const char claim_matrix[] =
+    "            created "
+    "(new)       supported+above_threshold+may_surface:Claim|supported:Hint|Stale "
+    "Hint        - "
+    "Claim       - "
+    "Fact        - "
+    "Disputed    - "
+    "Rejected    - "
+    "Superseded  - "
+    "Stale       - "
+
+    "            promoted                           disputed           "
+    "(new)       -                                  -                  "
+    "Hint        above_threshold+may_surface:Claim  -                  "
+    "Claim       -                                  conflict:Disputed  "
+    "Fact        -                                  -                  "
+    "Disputed    -                                  -                  "
+    "Rejected    -                                  -                  "
+    "Superseded  -                                  -                  "
+    "Stale       -                                  -                  "
+
+    "            superseded                      confirmed  rejected  invalidated  "
+    "(new)       -                               -          -         -            "
+    "Hint        replacement:Superseded          Fact       Rejected  Stale        "
+    "Claim       replacement:Superseded          Fact       Rejected  Stale        "
+    "Fact        replacement+by_user:Superseded  Fact       Rejected  -            "
+    "Disputed    replacement:Superseded          Fact       Rejected  Stale        "
+    "Rejected    replacement+by_user:Superseded  Fact       Rejected  -            "
+    "Superseded  replacement:Superseded          Fact       Rejected  Stale        "
+    "Stale       replacement:Superseded          Fact       Rejected  -            "
+
+    "            invalidated_by_user "
+    "(new)       - "
+    "Hint        Stale "
+    "Claim       Stale "
+    "Fact        Stale "
+    "Disputed    Stale "
+    "Rejected    - "
+    "Superseded  Stale "
+    "Stale       - ";
+
+static const char episode_matrix[] =
+    "          created                 archived          reactivated "
+    "(new)     supported:Active|Stale  -                 - "
+    "Active    -                       Archived          by_user:Active "
+    "Stale     -                       by_user:Archived  by_user:Active "
+    "Archived  -                       by_user:Archived  supported:Active|by_user:Active "
+
+    "          staled         confirmed  rejected  invalidated  invalidated_by_user "
+    "(new)     -              -          -         -            - "
+    "Active    Stale          Active     Stale     Stale        Stale "
+    "Stale     by_user:Stale  Active     Stale     -            - "
+    "Archived  Stale          Active     Stale     Stale        Stale ";
+
+static const char action_matrix[] =
+    "           created                      approved          executing  completed  failed  "
+    "(new)      supported:Proposed|Rejected  -                 -          -          -       "
+    "Proposed   -                            by_user:Approved  -          -          -       "
+    "Approved   -                            by_user:Approved  Executing  -          -       "
+    "Executing  -                            -                 -          Completed  Failed  "
+    "Completed  -                            -                 -          -          -       "
+    "Failed     -                            -                 -          -          -       "
+    "Rejected   -                            -                 -          -          -       "
+    "Dismissed  -                            by_user:Approved  -          -          -       "
+    "Expired    -                            by_user:Approved  -          -          -       "
+
+    "           rejected          dismissed          expired          confirmed  overruled  "
+    "(new)      -                 -                  -                -          -          "
+    "Proposed   by_user:Rejected  by_user:Dismissed  Expired          Approved   Rejected   "
+    "Approved   by_user:Rejected  by_user:Dismissed  by_user:Expired  Approved   Rejected   "
+    "Executing  by_user:Rejected  -                  -                -          Rejected   "
+    "Completed  -                 -                  -                -          -          "
+    "Failed     -                 -                  -                -          -          "
+    "Rejected   by_user:Rejected  -                  -                Approved   Rejected   "
+    "Dismissed  by_user:Rejected  by_user:Dismissed  -                Approved   Rejected   "
+    "Expired    by_user:Rejected  by_user:Dismissed  by_user:Expired  Approved   Rejected   "
+
+    "           invalidated  invalidated_by_user "
+    "(new)      -            -                   "
+    "Proposed   Rejected     Rejected            "
+    "Approved   Rejected     Rejected            "
+    "Executing  Rejected     Rejected            "
+    "Completed  -            -                   "
+    "Failed     -            -                   "
+    "Rejected   -            -                   "
+    "Dismissed  -            -                   "
+    "Expired    -            -                   ";
+
+static const char job_matrix[] =
+    "           scheduled  claimed             yielded  expired             "
+    "(new)      Pending    -                   -        -                   "
+    "Pending    -          Claimed             -        -                   "
+    "Claimed    -          lease_over:Claimed  Pending  lease_over:Pending  "
+    "Completed  -          -                   -        -                   "
+    "Failed     -          -                   -        -                   "
+    "Cancelled  -          -                   -        -                   "
+
+    "           failed                        completed            cancelled  "
+    "(new)      -                             -                    -          "
+    "Pending    -                             committed:Completed  Cancelled  "
+    "Claimed    attempts_left:Pending|Failed  committed:Completed  Cancelled  "
+    "Completed  -                             -                    -          "
+    "Failed     -                             committed:Completed  Cancelled  "
+    "Cancelled  -                             committed:Completed  -          ";
+
+static const char execution_matrix[] =
+    "             leased  started              committed          done  aborted  "
+    "(new)        LEASED  -                    -                  -     -        "
+    "LEASED       -       in_time:IN_PROGRESS  -                  -     ABORTED  "
+    "IN_PROGRESS  -       -                    in_time:COMMITTED  -     ABORTED  "
+    "COMMITTED    -       -                    -                  DONE  -        "
+    "DONE         -       -                    -                  -     -        "
+    "ABORTED      -       -                    -                  -     -        ";
+
 static const struct {
     const struct fsm *machine;
     const char *matrix;
 } expected[] = {
-    {&node_fsm, node_matrix},
+    {&node_fsm, node_matrix},     {&claim_fsm, claim_matrix}, {&episode_fsm, episode_matrix},
+    {&action_fsm, action_matrix}, {&job_fsm, job_matrix},     {&execution_fsm, execution_matrix},
 };
 
 #define WORD_MAX 128
@@ -145,21 +266,35 @@ static void compare_cell(const struct fsm *machine, unsigned state, unsigned eve
     }
 }
 
+/* The heading of a matrix that begins with the event first; returns the event after its last. */
+static unsigned take_events(const struct fsm *machine, unsigned first, const char **at)
+{
+    char word[WORD_MAX];
+    unsigned event = first;
+    for (next_word(at, word); strcmp(word, "(new)") != 0; next_word(at, word), event++) {
+        assert_true(event < machine->events.count);
+        assert_text(machine->name, machine->events.at[event].name, word);
+    }
+    assert_true(event > first);
+    return event;
+}
+
 static void compare(const struct fsm *machine, const char *matrix)
 {
     char word[WORD_MAX];
-    unsigned events = machine->events.count;
-    for (unsigned event = 0; event < events; event++) {
-        next_word(&matrix, word);
-        assert_text(machine->name, machine->events.at[event].name, word);
-    }
-    for (unsigned row = 0; row <= machine->states.count; row++) {
-        unsigned state = row == 0 ? FSM_NEW : row - 1;
-        next_word(&matrix, word);
-        assert_text(machine->name, fsm_state_name(machine, state), word);
-        for (unsigned event = 0; event < events; event++) {
-            next_word(&matrix, word);
-            compare_cell(machine, state, event, word);
+    unsigned events = 0;
+    for (unsigned first = 0; first < machine->events.count; first = events) {
+        events = take_events(machine, first, &matrix);
+        for (unsigned row = 0; row <= machine->states.count; row++) {
+            unsigned state = row == 0 ? FSM_NEW : row - 1;
+            if (state != FSM_NEW) {
+                next_word(&matrix, word);
+                assert_text(machine->name, fsm_state_name(machine, state), word);
+            }
+            for (unsigned event = first; event < events; event++) {
+                next_word(&matrix, word);
+                compare_cell(machine, state, event, word);
+            }
         }
     }
     next_word(&matrix, word);
@@ -193,6 +328,176 @@ static void every_machine_is_whole_and_found(void **state)
     assert_null(fsm_find(bytes_of_text("")));
     assert_null(fsm_find(bytes_of_text("nodes")));
     assert_null(fsm_find(bytes_of("node", 3)));
+}
+
+/* What the tables promise -------------------------------------------------------------------- */
+
+#define CLAIM_IF(guard) FSM_BIT(CLAIM_GUARD_##guard)
+#define EVERY_GUARD(machine) (FSM_BIT((machine)->guards.count) - 1)
+
+/* Where something can be after any number of these events, one move after the other, when no guards
+ * but these ever hold. */
+static uint32_t reached(const struct fsm *machine, uint32_t from, uint32_t events, uint32_t guards)
+{
+    uint32_t before = 0;
+    while (from != before) {
+        struct fsm_arrow arrow = {0};
+        before = from;
+        while (fsm_next_arrow(machine, &arrow)) {
+            const struct fsm_move *move = &machine->moves[arrow.move];
+            if (fsm_has(from, arrow.from) && fsm_has(events, move->event) &&
+                (move->guards & ~guards) == 0) {
+                from |= FSM_BIT(move->to);
+            }
+        }
+    }
+    return from;
+}
+
+/* The events that lead to a state from another one. */
+static uint32_t events_to(const struct fsm *machine, unsigned to)
+{
+    uint32_t events = 0;
+    struct fsm_arrow arrow = {0};
+    while (fsm_next_arrow(machine, &arrow)) {
+        const struct fsm_move *move = &machine->moves[arrow.move];
+        events |= move->to == to && arrow.from != to ? FSM_BIT(move->event) : 0;
+    }
+    return events;
+}
+
+/* A UserAssert's events are a user's in every state; of the others, what the guard says. */
+static void only_users_move_what_users_decided(void **state)
+{
+    (void)state;
+    uint32_t asserts = FSM_BIT(CLAIM_EVENT_CONFIRMED) | FSM_BIT(CLAIM_EVENT_REJECTED);
+    uint32_t by_user = FSM_BIT(CLAIM_EVENT_INVALIDATED_BY_USER);
+    uint32_t machines = EVERY_GUARD(&claim_fsm) & ~CLAIM_IF(BY_USER);
+    uint32_t fact = FSM_BIT(CLAIM_FACT);
+    uint32_t rejected = FSM_BIT(CLAIM_REJECTED);
+    assert_int_equal(reached(&claim_fsm, fact, ~asserts & ~by_user, machines), fact);
+    assert_int_equal(reached(&claim_fsm, rejected, ~asserts, machines), rejected);
+    assert_int_equal(events_to(&claim_fsm, CLAIM_FACT), FSM_BIT(CLAIM_EVENT_CONFIRMED));
+    assert_int_equal(events_to(&claim_fsm, CLAIM_REJECTED), FSM_BIT(CLAIM_EVENT_REJECTED));
+    for (unsigned at = 0; at < claim_fsm.states.count; at++) { /* The user is always heard. */
+        assert_int_equal(fsm_move(&claim_fsm, at, CLAIM_EVENT_CONFIRMED, 0).to, CLAIM_FACT);
+        assert_int_equal(fsm_move(&claim_fsm, at, CLAIM_EVENT_REJECTED, 0).to, CLAIM_REJECTED);
+    }
+}
+
+/* A claim can only get out of Hint with a confidence that is high enough, and where it may. */
+static void below_the_threshold_nothing_surfaces(void **state)
+{
+    (void)state;
+    uint32_t asserts = FSM_BIT(CLAIM_EVENT_CONFIRMED) | FSM_BIT(CLAIM_EVENT_REJECTED);
+    uint32_t hidden = FSM_BIT(CLAIM_HINT) | FSM_BIT(CLAIM_SUPERSEDED) | FSM_BIT(CLAIM_STALE);
+    static const uint32_t lacking[] = {CLAIM_IF(ABOVE_THRESHOLD), CLAIM_IF(MAY_SURFACE)};
+    for (size_t i = 0; i < COUNT_OF(lacking); i++) {
+        uint32_t holding = EVERY_GUARD(&claim_fsm) & ~lacking[i];
+        uint32_t made = reached(&claim_fsm, FSM_BIT(FSM_NEW), ~asserts, holding);
+        assert_int_equal(made, hidden | FSM_BIT(FSM_NEW));
+    }
+}
+
+/* No machine makes something valid that has lost what it rests on, by whatever round about. */
+static void nothing_revives_but_a_user(void **state)
+{
+    (void)state;
+    uint32_t claim = FSM_BIT(CLAIM_EVENT_CONFIRMED) | FSM_BIT(CLAIM_EVENT_REJECTED);
+    uint32_t episode = FSM_BIT(EPISODE_EVENT_CONFIRMED);
+    uint32_t action = FSM_BIT(ACTION_EVENT_CONFIRMED);
+    uint32_t stale = FSM_BIT(EPISODE_STALE);
+    uint32_t away = FSM_BIT(EPISODE_ARCHIVED);
+    uint32_t rejected = FSM_BIT(ACTION_REJECTED);
+    uint32_t left = FSM_BIT(CLAIM_STALE) | FSM_BIT(CLAIM_SUPERSEDED);
+    assert_int_equal(
+        reached(&claim_fsm, left, ~claim, EVERY_GUARD(&claim_fsm) & ~CLAIM_IF(BY_USER)), left);
+    assert_int_equal(reached(&episode_fsm, stale, ~episode, FSM_BIT(EPISODE_GUARD_SUPPORTED)),
+                     stale);
+    assert_int_equal(reached(&episode_fsm, away, ~episode, 0), away | stale);
+    assert_int_equal(reached(&action_fsm, rejected, ~action, ~0u), rejected);
+}
+
+/* Each machine of records that rest on others, and the same two events in it. */
+static const struct {
+    const struct fsm *machine;
+    unsigned invalidated, by_user;
+    uint32_t valid, frozen;
+} resting[] = {
+    {&claim_fsm, CLAIM_EVENT_INVALIDATED, CLAIM_EVENT_INVALIDATED_BY_USER,
+     FSM_BIT(CLAIM_HINT) | FSM_BIT(CLAIM_CLAIM) | FSM_BIT(CLAIM_FACT) | FSM_BIT(CLAIM_DISPUTED) |
+         FSM_BIT(CLAIM_SUPERSEDED),
+     FSM_BIT(CLAIM_FACT)},
+    {&episode_fsm, EPISODE_EVENT_INVALIDATED, EPISODE_EVENT_INVALIDATED_BY_USER,
+     FSM_BIT(EPISODE_ACTIVE) | FSM_BIT(EPISODE_ARCHIVED), 0},
+    {&action_fsm, ACTION_EVENT_INVALIDATED, ACTION_EVENT_INVALIDATED_BY_USER,
+     FSM_BIT(ACTION_PROPOSED) | FSM_BIT(ACTION_APPROVED) | FSM_BIT(ACTION_EXECUTING), 0},
+};
+
+/* Whatever is valid falls, at once and for good, and nothing else moves. Only facts withstand, and
+ * not a user. No guards are asked: a cascade has none. */
+static void a_cascade_takes_all_that_is_valid(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(resting); i++) {
+        const struct fsm *machine = resting[i].machine;
+        for (unsigned at = 0; at < machine->states.count; at++) {
+            struct fsm_outcome cascade = fsm_move(machine, at, resting[i].invalidated, 0);
+            struct fsm_outcome by_user = fsm_move(machine, at, resting[i].by_user, 0);
+            bool valid = fsm_has(resting[i].valid, at);
+            bool falls = valid && !fsm_has(resting[i].frozen, at);
+            assert_int_equal(cascade.verdict, falls ? FSM_MOVED : FSM_NO_MOVE);
+            assert_int_equal(by_user.verdict, valid ? FSM_MOVED : FSM_NO_MOVE);
+            assert_false(valid && fsm_has(resting[i].valid, by_user.to));
+            assert_false(falls && cascade.to != by_user.to);
+        }
+    }
+}
+
+/* Nothing is done that a user has not approved, and nothing that was done is changed. */
+static void no_machine_acts_unasked(void **state)
+{
+    (void)state;
+    uint32_t asserts = FSM_BIT(ACTION_EVENT_CONFIRMED) | FSM_BIT(ACTION_EVENT_OVERRULED);
+    uint32_t supported = FSM_BIT(ACTION_GUARD_SUPPORTED);
+    uint32_t executing = FSM_BIT(ACTION_EXECUTING);
+    uint32_t ends = FSM_BIT(ACTION_COMPLETED) | FSM_BIT(ACTION_FAILED);
+    uint32_t untouched = FSM_BIT(ACTION_PROPOSED) | FSM_BIT(ACTION_REJECTED) |
+                         FSM_BIT(ACTION_EXPIRED) | FSM_BIT(FSM_NEW);
+    assert_int_equal(reached(&action_fsm, FSM_BIT(FSM_NEW), ~asserts, supported), untouched);
+    assert_int_equal(reached(&action_fsm, executing, ~asserts, supported),
+                     executing | ends | FSM_BIT(ACTION_REJECTED));
+    assert_int_equal(reached(&action_fsm, ends, ~0u, ~0u), ends);
+}
+
+/* What ends without a commit can end with one, never the other way round. */
+static void a_job_ends_with_a_commit_that_counts(void **state)
+{
+    (void)state;
+    uint32_t uncommitted = EVERY_GUARD(&job_fsm) & ~FSM_BIT(JOB_GUARD_COMMITTED);
+    uint32_t completed = FSM_BIT(JOB_COMPLETED);
+    assert_false(fsm_has(reached(&job_fsm, FSM_BIT(FSM_NEW), ~0u, uncommitted), JOB_COMPLETED));
+    assert_int_equal(reached(&job_fsm, completed, ~0u, ~0u), completed);
+    for (unsigned at = 0; at < job_fsm.states.count; at++) {
+        struct fsm_outcome outcome = fsm_move(&job_fsm, at, JOB_EVENT_COMPLETED,
+                                              FSM_BIT(JOB_GUARD_COMMITTED));
+        assert_int_equal(outcome.verdict, at == JOB_COMPLETED ? FSM_NO_MOVE : FSM_MOVED);
+    }
+}
+
+static void an_execution_commits_in_its_time_or_never(void **state)
+{
+    (void)state;
+    uint32_t aborted = FSM_BIT(EXECUTION_ABORTED);
+    uint32_t committed = FSM_BIT(EXECUTION_COMMITTED);
+    uint32_t done = FSM_BIT(EXECUTION_DONE);
+    uint32_t open = FSM_BIT(EXECUTION_LEASED) | FSM_BIT(EXECUTION_IN_PROGRESS);
+    assert_int_equal(reached(&execution_fsm, open, ~0u, 0), open | aborted);
+    assert_int_equal(reached(&execution_fsm, aborted, ~0u, ~0u), aborted);
+    assert_int_equal(reached(&execution_fsm, committed, ~0u, ~0u), committed | done);
+    assert_int_equal(
+        reached(&execution_fsm, FSM_BIT(EXECUTION_LEASED), ~FSM_BIT(EXECUTION_EVENT_STARTED), ~0u),
+        FSM_BIT(EXECUTION_LEASED) | aborted);
 }
 
 /* A machine with everything that a table can have ------------------------------------------ */
@@ -524,6 +829,13 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_machine_is_its_matrix),
         cmocka_unit_test(every_machine_is_whole_and_found),
+        cmocka_unit_test(only_users_move_what_users_decided),
+        cmocka_unit_test(below_the_threshold_nothing_surfaces),
+        cmocka_unit_test(nothing_revives_but_a_user),
+        cmocka_unit_test(a_cascade_takes_all_that_is_valid),
+        cmocka_unit_test(no_machine_acts_unasked),
+        cmocka_unit_test(a_job_ends_with_a_commit_that_counts),
+        cmocka_unit_test(an_execution_commits_in_its_time_or_never),
         cmocka_unit_test(guards_decide),
         cmocka_unit_test(traces_read_as_sentences),
         cmocka_unit_test(a_node_lives),
