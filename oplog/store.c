@@ -708,7 +708,8 @@ int txn_commit(struct txn *txn)
         rv = db_count_change(txn);
     }
     close_cursors(txn);
-    if (rv == 0) {
+    bool reached_lmdb = rv == 0;
+    if (reached_lmdb) {
         rv = db_error(mdb_txn_commit(txn->mdb));
         if (rv == 0 && counts) {
             guard_wrote(&store->file, id);
@@ -722,7 +723,7 @@ int txn_commit(struct txn *txn)
     }
     if (rv == ERR_MAP_FULL) {
         store->map_full = true;
-    } else if (rv != 0) { /* What reached the disk is unknown: reopen to find out. */
+    } else if (rv != 0 && reached_lmdb) { /* What is on the disk is unknown: reopen to find out. */
         store->failed = true;
         rv = rv == ERR_IO && room_is_short(store) ? ERR_DISK_FULL : rv;
     }

@@ -60,6 +60,7 @@ enum reason {
     X(STATUS_NOT_SETTABLE, 23, "status_not_settable")                                              \
     X(NOT_FOR_TYPE, 24, "not_for_type")                                                            \
     X(ITSELF, 25, "itself")                                                                        \
+    X(LANE_CONFIRM, 26, "lane_confirm")                                                            \
     X(LEASE_HELD, 32, "lease_held")                                                                \
     X(LEASE_OVER, 33, "lease_over")                                                                \
     X(NOT_HOLDER, 34, "not_holder")                                                                \

@@ -76,7 +76,7 @@ static int next_row(struct txn *txn, enum db db, uint8_t *key, size_t len, size_
 
 static int reader_read(struct bytes value, struct reader *out)
 {
-    uint64_t flags;
+    uint64_t flags = 0;
     struct bytes body;
     struct cursor in = cursor_over(value);
     int rv = cursor_take_be(&in, 1, &flags);
@@ -228,7 +228,7 @@ int lanes_conflict(struct txn *txn, const struct lane_place *place, const struct
 
 void lanes_walk(const struct op_id *lane, struct lane_walk *out)
 {
-    *out = (struct lane_walk){{0}};
+    *out = (struct lane_walk){.is_void = false};
     memcpy(out->key, lane->b, ID);
 }
 

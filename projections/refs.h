@@ -20,7 +20,7 @@ struct refs {
     bool in_lane;
     struct lane_place lane;
     uint32_t support_count;
-    struct op_id supports[LIMIT_SUPPORTS];
+    struct op_id supports[LIMIT_FIELD_IDS];
 };
 
 /* Of an op whose fields ops_check has said yes to. */

@@ -1,5 +1,6 @@
 #include "projections/turn.h"
 
+#include "fsm/claim.h"
 #include "oplog/kinds.h"
 #include "oplog/payload.h"
 #include "projections/ids.h"
@@ -60,13 +61,13 @@ int turn_maker_author(struct turn *turn, const struct op_id *id, const struct st
     return rv != 0 ? rv : author_key(turn->txn, row.author_ix, out);
 }
 
-int turn_rule(struct turn *turn, const char *name, uint32_t unless_set, uint32_t *out)
+int turn_rule(struct turn *turn, const char *name, struct state *out)
 {
     struct entry entry;
     struct op_id id = rule_id(bytes_of_text(name));
     int rv = record_before(turn->txn, &id, &turn->at, &entry);
-    *out = rv == 0 ? entry.state.number : unless_set;
-    return rv == ERR_UNKNOWN_ID ? 0 : rv;
+    *out = entry.state;
+    return rv;
 }
 
 bool turn_reads_rules(uint32_t kind)
@@ -111,6 +112,43 @@ void turn_refuse(struct turn *turn, enum reason reason, enum fold_rule rule)
     turn->outcome = (struct verdict){
         .state = VERDICT_REJECTED, .reason = (uint8_t)reason, .rule = (uint8_t)rule};
     buf_clear(&turn->changes);
+}
+
+void turn_move(struct turn *turn, const struct fsm *machine, const uint8_t *rules,
+               struct state *state, unsigned event, uint32_t holding)
+{
+    struct fsm_outcome outcome = fsm_move(machine, state->status, event, holding);
+    switch (outcome.verdict) {
+    case FSM_MOVED:
+        state->status = (uint8_t)outcome.to;
+        return;
+    case FSM_REFUSED:
+        turn_refuse(turn, REASON_FSM, rules[outcome.guard]);
+        return;
+    default:
+        turn_refuse(turn, REASON_FSM, RULE_NO_MOVE);
+    }
+}
+
+void turn_mark_decided(const struct turn *turn, struct state *state)
+{
+    state->flags &= (uint8_t)~STATE_BY_USER;
+    state->flags |= turn->by_user ? STATE_BY_USER : 0;
+}
+
+void turn_yield_to_user(struct turn *turn, bool sets_status)
+{
+    const struct state *subject = &turn->subject;
+    if (turn->by_user) {
+        return;
+    }
+    if (subject->type == RECORD_CLAIM && subject->status == CLAIM_FACT) {
+        turn_refuse(turn, REASON_FROZEN, RULE_FACT_FROZEN);
+    } else if ((subject->flags & STATE_PINNED) != 0) {
+        turn_refuse(turn, REASON_FROZEN, RULE_PINNED);
+    } else if (sets_status && (subject->flags & STATE_BY_USER) != 0) {
+        turn_refuse(turn, REASON_FROZEN, RULE_USER_DECIDED);
+    }
 }
 
 bool turn_id(const struct turn *turn, const char *field, struct op_id *out)

@@ -66,10 +66,9 @@ int turn_maker_fields(struct turn *turn, const struct op_id *id, const struct st
 int turn_maker_author(struct turn *turn, const struct op_id *id, const struct state *state,
                       struct op_author *out) ERR_MUST_CHECK;
 
-/* The number that a rule of the mesh has before the op. Not noted: a change of a rule finds the ops
- * that read it by their kind (turn_reads_rules). */
-int turn_rule(struct turn *turn, const char *name, uint32_t unless_set,
-              uint32_t *out) ERR_MUST_CHECK;
+/* What a rule of the mesh was set to before the op; ERR_UNKNOWN_ID: never. Not noted: a change of a
+ * rule finds the ops that read it by their kind. */
+int turn_rule(struct turn *turn, const char *name, struct state *out) ERR_MUST_CHECK;
 bool turn_reads_rules(uint32_t kind);
 
 /* Leave an entry; before is NULL where there is no such record yet. */
@@ -90,6 +89,19 @@ static inline bool turn_is_refused(const struct turn *turn)
 {
     return turn->outcome.state != VERDICT_APPLIED;
 }
+
+struct fsm;
+
+/* Let a machine move a state, where these guards hold. Refuses where it does not; rules are those of
+ * its guards, by number. */
+void turn_move(struct turn *turn, const struct fsm *machine, const uint8_t *rules,
+               struct state *state, unsigned event, uint32_t holding);
+
+/* The status of an existing record was set: is it the user's now? */
+void turn_mark_decided(const struct turn *turn, struct state *state);
+
+/* Refuse a machine's op on what is the user's (spec/claims.md, "Precedence of the user"). */
+void turn_yield_to_user(struct turn *turn, bool sets_status);
 
 /* A field that ops_check has said yes to. */
 bool turn_id(const struct turn *turn, const char *field, struct op_id *out);

@@ -10,6 +10,7 @@
 
 #include "base/text.h"
 #include "oplog/append.h"
+#include "oplog/db.h"
 
 struct node_id __real_node_id_of(const struct op_author *author);
 struct node_id __wrap_node_id_of(const struct op_author *author);
@@ -1385,66 +1386,65 @@ static void needs_signature(void **state)
     }
 }
 
-/* Hooks --------------------------------------------------------------------------------- */
+/* The folds ------------------------------------------------------------------------------ */
 
-struct hooked {
-    unsigned judged, folded;
-    uint64_t first_n, count;
+/* What a fold that only looks was told of. */
+static struct heard {
+    unsigned runs;
+    uint64_t touched;
+    struct op_id ids[8];
     int fail;
-};
+} heard;
 
-static int judge_hook(void *ctx, struct txn *txn, const struct row *row, struct verdict *verdict)
+static int hear(struct txn *txn)
 {
-    struct hooked *hooked = ctx;
-    (void)txn;
-    hooked->judged++;
-    if (row->op.kind == KIND_CreateEntity && verdict->state == VERDICT_APPLIED) {
-        *verdict = (struct verdict){.state = VERDICT_REJECTED, .reason = REASON_SCHEMA};
+    heard.runs++;
+    heard.touched = txn->touched.len / sizeof(struct op_id);
+    assert_true(heard.touched <= sizeof(heard.ids) / sizeof(heard.ids[0]));
+    memcpy(heard.ids, txn->touched.data, txn->touched.len);
+    buf_clear(&txn->touched);
+    return heard.fail;
+}
+
+static bool heard_of(const struct made *op)
+{
+    for (size_t i = 0; i < heard.touched; i++) {
+        if (op_id_compare(&heard.ids[i], &op->id) == 0) {
+            return true;
+        }
     }
-    return hooked->fail;
+    return false;
 }
 
-static int fold_hook(void *ctx, struct txn *txn, uint64_t first_n, uint64_t count)
-{
-    struct hooked *hooked = ctx;
-    (void)txn;
-    hooked->folded++;
-    hooked->first_n = first_n;
-    hooked->count = count;
-    return 0;
-}
-
-/* Later layers change verdicts, also of abandoned ops, and what the log knows stays apart. */
-static void hooks_are_called(void **state)
+/* The folds hear of what arrives and of what stands otherwise, in its transaction, and an error of
+ * theirs ends that. */
+static void the_folds_hear_of_what_changed(void **state)
 {
     (void)state;
     struct test_author author = author_of(1);
-    struct hooked hooked = {0};
-    struct store_hooks hooks = {.ctx = &hooked, .judge = judge_hook, .fold = fold_hook};
     const struct made *first = make_first(&author, NOW_MS - 100);
-    struct draft entity = {.kind = KIND_CreateEntity};
-    const struct made *op = make_next(&author, first, &entity);
+    const struct made *op = make_next(&author, first, NULL);
     const struct made *next = make_next(&author, op, NULL);
     const struct made *run[3] = {first, op, next};
     struct store *store = store_new_for_test();
-    store_set_hooks(store, &hooks);
+    heard = (struct heard){0};
+    store_set_fold(store, hear);
     assert_ok(offer_ops(store, &author, run, 3));
-    assert_text("judged", verdict_of(store, op), "rejected schema");
-    assert_count("judged", hooked.judged, 3);
-    assert_count("folded", hooked.folded, 1);
-    assert_count("from", hooked.first_n, 0);
-    assert_count("count", hooked.count, 3);
+    assert_count("one run for a commit", heard.runs, 1);
+    assert_count("all that came", heard.touched, 3);
+    assert_true(heard_of(first) && heard_of(op) && heard_of(next));
     assert_ok(offer_ops(store, &author, run, 3));
-    assert_count("not judged again", hooked.judged, 3);
-    assert_count("not folded again", hooked.folded, 1);
-    struct draft twin_draft = {.kind = KIND_CreateClaim, .id = &op->id};
+    assert_count("nothing came", heard.touched, 0);
+    struct draft twin_draft = {.kind = KIND_CreateEntity, .id = &op->id};
     assert_ok(offer_op(store, &author, make_next(&author, first, &twin_draft)));
     assert_text("void now", verdict_of(store, op), "void twin");
-    assert_count("the twin and its twin", hooked.judged, 5);
+    assert_count("the twin and its twin", heard.touched, 2);
+    assert_true(heard_of(op));
     struct bytes before = store_dump(store);
-    hooked.fail = ERR_NO_MEMORY;
+    heard.fail = ERR_NO_MEMORY;
     assert_err("an error ends it", offer_op(store, &author, make_next(&author, next, NULL)),
                ERR_NO_MEMORY);
+    store_set_fold(store, NULL);
     assert_same_text(before, store_dump(store), "aborted");
 }
 
@@ -1474,7 +1474,7 @@ int main(void)
         cmocka_unit_test_teardown(the_future_passes_through, teardown),
         cmocka_unit_test_teardown(reading_cuts_after_checked_signatures, teardown),
         cmocka_unit_test_teardown(needs_signature, teardown),
-        cmocka_unit_test_teardown(hooks_are_called, teardown),
+        cmocka_unit_test_teardown(the_folds_hear_of_what_changed, teardown),
     };
     support_init();
     return cmocka_run_group_tests(tests, NULL, NULL);

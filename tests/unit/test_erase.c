@@ -192,99 +192,6 @@ static void an_erase_of_another_shape_erases_nothing(void **state)
 }
 
 /* What a later layer thinks of one op. */
-struct opinion {
-    struct op_id about;
-    struct verdict verdict;
-    bool holds;
-};
-
-static int give_opinion(void *ctx, struct txn *txn, const struct row *row, struct verdict *verdict)
-{
-    const struct opinion *opinion = ctx;
-    (void)txn;
-    if (opinion->holds && op_id_compare(&row->op.id, &opinion->about) == 0) {
-        *verdict = opinion->verdict;
-    }
-    return 0;
-}
-
-static void review(struct store *store, const struct made *op)
-{
-    struct txn *txn = begin_write(store);
-    struct place place;
-    txn_set_now(txn, NOW_MS);
-    assert_ok(order_get(txn, &op->id, &op->hash, &place));
-    assert_ok(standing_review(txn, place.n));
-    assert_ok(txn_commit(txn));
-}
-
-/* ATTACKS 9: a stolen device erases, also backdated by a fork, and is revoked. */
-static void an_erase_that_is_revoked_undoes_itself(void **state)
-{
-    (void)state;
-    struct scene scene = scene_new();
-    struct opinion opinion = {.verdict = {VERDICT_VOID, 64}};
-    const struct store_hooks hooks = {.ctx = &opinion, .judge = give_opinion};
-    store_set_hooks(scene.store, &hooks);
-    const struct made *op = claim_after(&scene, scene.ada_first, "{\"text\":\"" SECRET "\"}");
-    const struct made *second;
-    struct draft later = {.wall_ms = NOW_MS + 1000};
-    const struct made *bob_next = make_next(&scene.bob, scene.bob_first, &later);
-    const struct made *erase = erase_after(&scene.bob, scene.bob_first, &op, 1); /* A fork. */
-    assert_ok(offer_op(scene.store, &scene.ada, op));
-    assert_ok(offer_op(scene.store, &scene.bob, bob_next));
-    assert_ok(offer_op(scene.store, &scene.bob, erase));
-    assert_verdict(&scene, op, "void erased");
-    assert_count("waiting", compact(scene.store, NOW_MS + DAY_MS, false).waiting, 1);
-    opinion.about = erase->id;
-    opinion.holds = true;
-    review(scene.store, erase);
-    assert_verdict(&scene, op, "applied");
-    assert_count("erased", compact(scene.store, NOW_MS + 100 * DAY_MS, true).erased, 0);
-    assert_int_equal(payload_state_of(scene.store, op), PAYLOAD_FULL);
-    opinion.verdict = (struct verdict){VERDICT_REJECTED, REASON_SCHEMA};
-    review(scene.store, erase);
-    assert_verdict(&scene, op, "applied");
-    opinion.holds = false;
-    review(scene.store, erase);
-    assert_verdict(&scene, op, "void erased");
-    /* Another Erase holds it when the first does not count. */
-    second = erase_after(&scene.bob, bob_next, &op, 1);
-    assert_ok(offer_op(scene.store, &scene.bob, second));
-    opinion.holds = true;
-    review(scene.store, erase);
-    assert_verdict(&scene, op, "void erased");
-}
-
-static void erased_bytes_come_back_only_when_nobody_erases(void **state)
-{
-    (void)state;
-    struct scene scene = scene_new();
-    struct opinion opinion = {.verdict = {VERDICT_VOID, 64}};
-    const struct store_hooks hooks = {.ctx = &opinion, .judge = give_opinion};
-    store_set_hooks(scene.store, &hooks);
-    const struct made *op = claim_after(&scene, scene.ada_first,
-                                        "{\"text\":\"" SECRET "\",\"geo\":[1]}");
-    const struct made *erase = erase_after(&scene.bob, scene.bob_first, &op, 1);
-    assert_ok(offer_op(scene.store, &scene.ada, op));
-    assert_ok(offer_op(scene.store, &scene.bob, erase));
-    assert_count("erased", compact(scene.store, NOW_MS, true).erased, 1);
-    assert_count("again", compact(scene.store, NOW_MS, true).erased, 0);
-    /* The same op, whole and in part. */
-    assert_ok(offer_op(scene.store, &scene.ada, op));
-    assert_ok(offer_op(scene.store, &scene.ada, with_payload(op, payload_redact(op->payload, 2))));
-    assert_int_equal(payload_state_of(scene.store, op), PAYLOAD_REDACTED);
-    assert_count("in the file", found_in_file(scene.store, bytes_of_text(SECRET)), 0);
-    assert_verdict(&scene, op, "void erased");
-    opinion.about = erase->id;
-    opinion.holds = true;
-    review(scene.store, erase);
-    assert_verdict(&scene, op, "pending payload_absent");
-    assert_ok(offer_op(scene.store, &scene.ada, op));
-    assert_int_equal(payload_state_of(scene.store, op), PAYLOAD_FULL);
-    assert_verdict(&scene, op, "applied");
-}
-
 /* Bytes --------------------------------------------------------------------------------- */
 
 static void bytes_stay_for_the_grace_and_not_longer(void **state)
@@ -473,8 +380,6 @@ int main(void)
                                   support_teardown),
         cmocka_unit_test_teardown(control_ops_and_other_hashes_are_not_erased, support_teardown),
         cmocka_unit_test_teardown(an_erase_of_another_shape_erases_nothing, support_teardown),
-        cmocka_unit_test_teardown(an_erase_that_is_revoked_undoes_itself, support_teardown),
-        cmocka_unit_test_teardown(erased_bytes_come_back_only_when_nobody_erases, support_teardown),
         cmocka_unit_test_teardown(bytes_stay_for_the_grace_and_not_longer, support_teardown),
         cmocka_unit_test_teardown(the_salt_goes_with_the_section, support_teardown),
         cmocka_unit_test_teardown(a_payload_without_sections_goes_whole, support_teardown),

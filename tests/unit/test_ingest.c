@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 
+#include "oplog/db.h"
 #include "oplog/ingest.h"
 
 #define REPORTS_MAX 4096u
@@ -227,12 +228,15 @@ static void flushing_often(void **state)
     ingest_end(NULL);
 }
 
-static int failing_judge(void *ctx, struct txn *txn, const struct row *row, struct verdict *verdict)
+static uint64_t fail_from;
+
+/* Fails as soon as so many ops are in the log. */
+static int failing_fold(struct txn *txn)
 {
-    (void)txn;
-    (void)verdict;
-    uint64_t *fail_at = ctx;
-    return row->op.seq == *fail_at ? ERR_NO_MEMORY : 0;
+    uint64_t count;
+    buf_clear(&txn->touched);
+    assert_ok(log_count(txn, &count));
+    return count >= fail_from ? ERR_NO_MEMORY : 0;
 }
 
 /* A store that fails takes nothing of the transaction, and nothing of it is told. */
@@ -243,9 +247,8 @@ static void a_failing_store(void **state)
     const struct made *run[5];
     make_run(&author, NULL, "g", run, 5);
     struct store *store = store_new_for_test();
-    uint64_t fail_at = 4;
-    struct store_hooks hooks = {.ctx = &fail_at, .judge = failing_judge};
-    store_set_hooks(store, &hooks);
+    fail_from = 4;
+    store_set_fold(store, failing_fold);
     struct reports *reports = reports_for(store);
     struct ingest *ingest;
     assert_ok(ingest_begin(store, 2, note, reports, &ingest));
@@ -258,7 +261,7 @@ static void a_failing_store(void **state)
     ingest_end(ingest);
     assert_count("told", reports->count, 1);
     assert_count("there", ops_in(store), 2);
-    fail_at = 0;
+    store_set_fold(store, NULL);
     assert_ok(offer_ops(store, &author, run, 5));
     assert_clean(store);
 }
