@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "oplog/authority.h"
 #include "oplog/keys.h"
+#include "projections/fold.h"
 
 /* Format into the call's message. Paths and ids in it come from elsewhere, so it is escaped. */
 __attribute__((format(printf, 3, 0))) static void set_message(char *message, size_t size,
@@ -133,6 +134,7 @@ int open_judging(const char *dir, enum store_mode mode, struct store **out)
     int rv = store_open(dir, mode, out);
     if (rv == 0) {
         authority_on(*out);
+        projections_on(*out);
     }
     return rv;
 }

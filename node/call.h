@@ -70,7 +70,8 @@ int call_fail_store(struct call *call, int err);
 /* An error of memory or of a tree that became too large. */
 int call_fail_tree(struct call *call, int err);
 
-/* store_open, for a store whose ops are judged by grants (oplog/authority.h), as commands do. */
+/* store_open, for a store whose ops are judged by grants (oplog/authority.h) and folded into records
+ * (projections/fold.h), as commands do. */
 int open_judging(const char *dir, enum store_mode mode, struct store **out) ERR_MUST_CHECK;
 
 /* Open the call's store so. */
