@@ -2,6 +2,7 @@
 #include "node/command.h"
 #include "node/draft.h"
 #include "node/opview.h"
+#include "node/refusal.h"
 #include "node/wall.h"
 #include "node/writer.h"
 
@@ -51,7 +52,14 @@ static int append_one(struct call *call, struct writer *writer, struct buf *payl
         return rv;
     }
     struct append_item item = draft_item(&draft, payload);
-    rv = writer_append(call, writer, now_ms, &item, 1, &result);
+    rv = writer_try(call, writer, now_ms, &item, 1, &result);
+    if (rv == 0 && verdict_refuses(&result.verdict)) {
+        rv = call_refuse(call, &result.verdict);
+    }
+    if (rv == 0) {
+        rv = writer_append(call, writer, now_ms, &item, 1, &result);
+        rv = rv == ERR_REFUSED ? call_refuse(call, &result.verdict) : rv;
+    }
     if (rv != 0) {
         return rv;
     }

@@ -9,6 +9,7 @@
 #include "node/draft.h"
 #include "node/lines.h"
 #include "node/opview.h"
+#include "node/refusal.h"
 #include "node/stop.h"
 #include "node/wall.h"
 #include "node/writer.h"
@@ -22,7 +23,8 @@
 struct slot {
     uint64_t line;
     int err;
-    struct bytes message; /* Of a refusal. */
+    struct bytes message;   /* Of a refusal, … */
+    struct verdict verdict; /* … and where a rule refused it, by which. */
     struct value ref;
     uint32_t item; /* Where its op stands among the group's. */
 };
@@ -37,6 +39,7 @@ struct batch {
     struct buf payloads;
     uint32_t slot_count;
     uint32_t item_count;
+    uint64_t now_ms; /* Of the group. */
     uint64_t stored; /* Ops that are durable. */
     bool refused;    /* A line was. */
     int failed;      /* The error after the lines of the group; the call has its message. */
@@ -97,7 +100,7 @@ static int read_ref(struct batch *batch, const struct value *request, struct val
     return 0;
 }
 
-static int read_line(struct batch *batch, struct bytes line, uint64_t now_ms, struct slot *slot)
+static int read_line(struct batch *batch, struct bytes line, struct slot *slot)
 {
     struct value request;
     struct json_why why;
@@ -114,7 +117,7 @@ static int read_line(struct batch *batch, struct bytes line, uint64_t now_ms, st
         rv = check_fields(call, &request);
     }
     if (rv == 0) {
-        rv = draft_read(call, batch->writer.store, &request, now_ms, &batch->salts,
+        rv = draft_read(call, batch->writer.store, &request, batch->now_ms, &batch->salts,
                         &batch->payloads, &batch->drafts[batch->item_count]);
     }
     return rv;
@@ -135,13 +138,13 @@ static bool is_of_line(int err)
     }
 }
 
-static int take_line(struct batch *batch, struct bytes line, bool too_long, uint64_t now_ms)
+static int take_line(struct batch *batch, struct bytes line, bool too_long)
 {
     struct slot *slot = &batch->slots[batch->slot_count];
     *slot = (struct slot){.line = batch->lines.number, .item = batch->item_count};
     int rv = too_long ? call_fail(batch->call, ERR_TOO_LARGE, "It has more than %lu KiB.",
                                   LIMIT_JSON_LINE / 1024)
-                      : read_line(batch, line, now_ms, slot);
+                      : read_line(batch, line, slot);
     if (rv == 0) {
         batch->item_count++;
     } else if (is_of_line(rv)) {
@@ -162,7 +165,7 @@ static bool group_is_full(const struct batch *batch)
 
 /* Take the lines that are there; wait only for the first. An error ends the group: what was taken
  * before it is still stored and answered. */
-static void gather(struct batch *batch, uint64_t *now_ms, bool *more)
+static void gather(struct batch *batch, bool *more)
 {
     struct bytes line;
     arena_reset(&batch->group_arena);
@@ -181,8 +184,8 @@ static void gather(struct batch *batch, uint64_t *now_ms, bool *more)
             *more = event == LINES_NONE_YET;
             return;
         }
-        *now_ms = batch->slot_count == 0 ? wall_ms() : *now_ms;
-        batch->failed = take_line(batch, line, event == LINES_TOO_LONG, *now_ms);
+        batch->now_ms = batch->slot_count == 0 ? wall_ms() : batch->now_ms;
+        batch->failed = take_line(batch, line, event == LINES_TOO_LONG);
     }
 }
 
@@ -198,7 +201,13 @@ static int emit_slot(struct batch *batch, const struct slot *slot)
         value_put(arena, &response, "hash", view_hash(arena, &result->hash));
         value_put(arena, &response, "seq", value_int((int64_t)result->seq));
     } else {
-        value_put(arena, &response, "error", value_text(err_code(slot->err)));
+        const char *reason = reason_code(slot->verdict.reason);
+        const char *rule = rule_code(slot->verdict.rule);
+        value_put(arena, &response, "error",
+                  value_text(reason != NULL ? reason : err_code(slot->err)));
+        if (reason != NULL) {
+            value_put(arena, &response, "rule", rule != NULL ? value_text(rule) : value_null());
+        }
         value_put(
             arena, &response, "message",
             value_text_of(arena_format(arena, "Line %" PRIu64 " is refused: %.*s", slot->line,
@@ -209,16 +218,59 @@ static int emit_slot(struct batch *batch, const struct slot *slot)
     return call_emit(batch->call, &response);
 }
 
-static int commit(struct batch *batch, uint64_t now_ms)
+/* Take the lines whose ops are refused out of the group. */
+static int drop_refused(struct batch *batch)
 {
-    if (batch->item_count == 0) {
-        return 0;
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < batch->slot_count; i++) {
+        struct slot *slot = &batch->slots[i];
+        if (slot->err != 0) {
+            continue;
+        }
+        const struct verdict *verdict = &batch->results[slot->item].verdict;
+        if (verdict_refuses(verdict)) {
+            int err = call_refuse(batch->call, verdict);
+            slot->verdict = *verdict;
+            refuse(batch, slot, err);
+        } else {
+            batch->drafts[kept] = batch->drafts[slot->item];
+            slot->item = kept++;
+        }
     }
+    batch->item_count = kept;
+    int rv = arena_error(&batch->group_arena);
+    return rv == 0 ? 0 : call_fail_tree(batch->call, rv);
+}
+
+static int append_items(struct batch *batch)
+{
     for (uint32_t i = 0; i < batch->item_count; i++) {
         batch->items[i] = draft_item(&batch->drafts[i], &batch->payloads);
     }
-    int rv = writer_append(batch->call, &batch->writer, now_ms, batch->items, batch->item_count,
-                           batch->results);
+    return writer_append(batch->call, &batch->writer, batch->now_ms, batch->items,
+                         batch->item_count, batch->results);
+}
+
+/* Append the ops that are not refused. Each round but the last takes away a line. */
+static int append_good(struct batch *batch)
+{
+    int rv = ERR_REFUSED;
+    while (rv == ERR_REFUSED && batch->item_count > 0) {
+        rv = append_items(batch);
+        if (rv == ERR_REFUSED) {
+            int dropped = drop_refused(batch);
+            rv = dropped != 0 ? dropped : rv;
+        }
+    }
+    return rv == ERR_REFUSED ? 0 : rv;
+}
+
+static int commit(struct batch *batch)
+{
+    int rv = append_good(batch);
+    if (rv == 0 && batch->item_count == 0) {
+        return 0;
+    }
     if (rv == 0) {
         batch->stored += batch->item_count;
         batch->call->unreported = (struct unreported){
@@ -239,9 +291,8 @@ static int run_groups(struct batch *batch)
     bool more = true;
     int rv = 0;
     while (rv == 0 && more && stop_signal() == 0) {
-        uint64_t now_ms = 0;
-        gather(batch, &now_ms, &more);
-        rv = commit(batch, now_ms);
+        gather(batch, &more);
+        rv = commit(batch);
         for (uint32_t i = 0; rv == 0 && i < batch->slot_count; i++) {
             rv = emit_slot(batch, &batch->slots[i]);
         }

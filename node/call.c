@@ -28,6 +28,7 @@ int call_fail(struct call *call, int err, const char *format, ...)
     va_start(args, format);
     set_message(call->message, sizeof(call->message), format, args);
     va_end(args);
+    call->refusal = (struct verdict){0};
     return err;
 }
 
@@ -208,4 +209,10 @@ struct value response_ok(struct arena *arena)
     struct value response = value_map();
     value_put(arena, &response, "ok", value_bool(true));
     return response;
+}
+
+const char *call_error_code(const struct call *call, int err)
+{
+    const char *reason = err == ERR_REFUSED ? reason_code(call->refusal.reason) : NULL;
+    return reason != NULL ? reason : err_code(err);
 }

@@ -7,6 +7,7 @@
 
 #include "base/value.h"
 #include "oplog/store.h"
+#include "oplog/verdict.h"
 
 /* Where responses go. emit only collects: nothing is written, and nobody waits for a slow
  * reader, before flush or a sentence for people. An error of either ends the command. */
@@ -48,8 +49,9 @@ struct call {
     const char *passphrase_file; /* Where the keys' passphrase is; NULL: not in a file. */
     bool secret;                 /* A response holds a secret: wipe it when it was given. */
     char message[1024];          /* The sentence for people, when the command has failed. */
-    bool told;                   /* The responses have told of the failure already. */
-    int stopped_by;              /* The signal that ended the command early. */
+    struct verdict refusal; /* … and with ERR_REFUSED, by which reason and rule, if by one. */
+    bool told;              /* The responses have told of the failure already. */
+    int stopped_by;         /* The signal that ended the command early. */
     struct unreported unreported;
 };
 
@@ -62,6 +64,9 @@ int call_fail(struct call *call, int err, const char *format, ...)
 /* The same for an error of the store or its files, with the folder's name in it. */
 int call_fail_store(struct call *call, int err);
 
+/* The code of an error for scripts: its own, or the reason for which an op was refused. */
+const char *call_error_code(const struct call *call, int err);
+
 /* What to say of a folder that has keys and no data file. */
 #define CALL_LOST_DATA                                                                             \
     "data.mdb is missing in %s, but keys are there: restore it from a backup, or from a bundle "   \
@@ -70,8 +75,8 @@ int call_fail_store(struct call *call, int err);
 /* An error of memory or of a tree that became too large. */
 int call_fail_tree(struct call *call, int err);
 
-/* store_open, for a store whose ops are judged by grants (oplog/authority.h) and folded into records
- * (projections/fold.h), as commands do. */
+/* store_open, for a store whose ops are judged by grants (oplog/authority.h) and folded into
+ * records (projections/fold.h), as commands do. */
 int open_judging(const char *dir, enum store_mode mode, struct store **out) ERR_MUST_CHECK;
 
 /* Open the call's store so. */

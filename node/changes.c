@@ -4,15 +4,20 @@
 
 void changes_init(struct changes *changes)
 {
+    *changes = (struct changes){0};
     buf_init(&changes->seen, SIZE_MAX / 2);
-    changes->count = 0;
+    buf_init(&changes->records_seen, SIZE_MAX / 2);
 }
 
 void changes_free(struct changes *changes)
 {
     buf_free(&changes->seen);
+    buf_free(&changes->records_seen);
     changes->count = 0;
+    changes->record_count = 0;
 }
+
+/* Seeing ------------------------------------------------------------------------------- */
 
 static int see(void *ctx, const struct op_id *id, const struct op_hash *hash, struct verdict from,
                struct verdict to)
@@ -24,12 +29,34 @@ static int see(void *ctx, const struct op_id *id, const struct op_hash *hash, st
     return buf_error(&changes->seen);
 }
 
+static int see_record(void *ctx, const struct op_id *id, const struct entry *from,
+                      const struct entry *to)
+{
+    struct changes *changes = ctx;
+    struct record_change change = {
+        .id = *id, .existed = from != NULL, .exists = to != NULL, .step = changes->record_count++};
+    if (from != NULL) {
+        change.from = from->state;
+    }
+    if (to != NULL) {
+        change.to = to->state;
+    }
+    buf_put(&changes->records_seen, &change, sizeof(change));
+    return buf_error(&changes->records_seen);
+}
+
 void changes_watch(struct changes *changes, struct txn *txn)
 {
     buf_clear(&changes->seen);
+    buf_clear(&changes->records_seen);
     changes->count = 0;
+    changes->record_count = 0;
+    changes->watch = (struct record_watch){.changed = see_record, .ctx = changes};
     txn_watch_verdicts(txn, see, changes);
+    txn_watch_records(txn, &changes->watch);
 }
+
+/* Summing up ---------------------------------------------------------------------------- */
 
 static bool is_same_op(const struct change *a, const struct change *b)
 {
@@ -47,9 +74,23 @@ static int compare(const void *left, const void *right)
     return order != 0 ? order : (a->step > b->step) - (a->step < b->step);
 }
 
+static int compare_records(const void *left, const void *right)
+{
+    const struct record_change *a = left;
+    const struct record_change *b = right;
+    int order = op_id_compare(&a->id, &b->id);
+    return order != 0 ? order : (a->step > b->step) - (a->step < b->step);
+}
+
 static bool is_change(const struct change *change)
 {
     return !verdict_equal(&change->from, &change->to);
+}
+
+static bool is_record_change(const struct record_change *change)
+{
+    return change->existed != change->exists ||
+           (change->exists && !state_equal(&change->from, &change->to));
 }
 
 /* Sorted by op, and of each as it was seen: from the first to the last. */
@@ -68,27 +109,60 @@ static uint64_t sum_up(struct change *all, uint64_t count)
     return kept;
 }
 
+/* The same of records. */
+static uint64_t sum_up_records(struct record_change *all, uint64_t count)
+{
+    uint64_t kept = 0;
+    for (uint64_t i = 0; i < count;) {
+        struct record_change sum = all[i];
+        for (; i < count && op_id_equal(&all[i].id, &sum.id); i++) {
+            sum.exists = all[i].exists;
+            sum.to = all[i].to;
+        }
+        if (is_record_change(&sum)) {
+            all[kept++] = sum;
+        }
+    }
+    return kept;
+}
+
 int changes_end(struct changes *changes, struct txn *txn)
 {
     int rv = txn_fold(txn);
     struct change *all = (void *)changes->seen.data;
+    struct record_change *records = (void *)changes->records_seen.data;
     txn_watch_verdicts(txn, NULL, NULL);
+    txn_watch_records(txn, NULL);
     if (rv == 0) {
         rv = buf_error(&changes->seen);
     }
+    if (rv == 0) {
+        rv = buf_error(&changes->records_seen);
+    }
     if (rv != 0) {
         changes->count = 0;
+        changes->record_count = 0;
         return rv;
     }
     if (changes->count > 1) {
         qsort(all, changes->count, sizeof(*all), compare);
     }
+    if (changes->record_count > 1) {
+        qsort(records, changes->record_count, sizeof(*records), compare_records);
+    }
     changes->count = sum_up(all, changes->count);
+    changes->record_count = sum_up_records(records, changes->record_count);
     return 0;
 }
 
 const struct change *changes_at(const struct changes *changes, uint64_t i)
 {
     const struct change *all = (const void *)changes->seen.data;
+    return &all[i];
+}
+
+const struct record_change *changes_record_at(const struct changes *changes, uint64_t i)
+{
+    const struct record_change *all = (const void *)changes->records_seen.data;
     return &all[i];
 }

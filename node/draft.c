@@ -5,6 +5,7 @@
 #include "oplog/clock.h"
 #include "oplog/erase.h"
 #include "oplog/kinds.h"
+#include "projections/schema.h"
 #include "ucan/cid.h"
 
 static int read_kind(struct call *call, const struct value *request, uint32_t *out)
@@ -101,26 +102,40 @@ static int fail_payload(struct call *call, int err, const struct value *payload)
 
 /* Names ----------------------------------------------------------------------------------- */
 
-/* Fields whose bytes people write as they are shown. */
-enum name_type { NAME_NONE, NAME_ID, NAME_HASH, NAME_CID };
+/* Fields whose bytes people write as they are shown: those that the schema of a kind has, and these
+ * of control ops. */
+enum name_type { NAME_NONE, NAME_ID, NAME_HASH, NAME_CID, NAME_KEY };
 
 static const struct {
     const char *field;
     enum name_type type;
-} names[] = {
-    {"about", NAME_ID}, {"by", NAME_ID},   {"claim", NAME_ID},  {"evidence", NAME_ID},
-    {"id", NAME_ID},    {"job", NAME_ID},  {"record", NAME_ID}, {"hash", NAME_HASH},
+} control_names[] = {
+    {"id", NAME_ID},    {"record", NAME_ID}, {"hash", NAME_HASH},
     {"cut", NAME_HASH}, {"cid", NAME_CID},
 };
 
-static enum name_type name_type_of(struct bytes field)
+static enum name_type control_name_type(struct bytes field)
 {
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-        if (bytes_equal(field, bytes_of_text(names[i].field))) {
-            return names[i].type;
+    for (size_t i = 0; i < sizeof(control_names) / sizeof(control_names[0]); i++) {
+        if (bytes_equal(field, bytes_of_text(control_names[i].field))) {
+            return control_names[i].type;
         }
     }
     return NAME_NONE;
+}
+
+static enum name_type name_type_of(uint32_t kind, struct bytes field)
+{
+    switch (ops_field_bytes(kind, field)) {
+    case FIELD_ID:
+        return NAME_ID;
+    case FIELD_HASH:
+        return NAME_HASH;
+    case FIELD_KEY:
+        return NAME_KEY;
+    default:
+        return kind_is_control(kind) ? control_name_type(field) : NAME_NONE;
+    }
 }
 
 /* The bytes that a text names; false when it names none. */
@@ -130,12 +145,15 @@ static bool read_name(struct bytes text, enum name_type type, struct buf *out)
     struct op_id high;
     struct op_hash hash;
     struct cid cid;
+    uint8_t key[32];
     if (type == NAME_ID && text.len == OP_ID_TEXT - 1 && op_id_parse(text, &low, &high) == 0) {
         buf_put(out, low.b, sizeof(low.b));
     } else if (type == NAME_HASH && hex_decode(text, hash.b, sizeof(hash.b)) == 0) {
         buf_put(out, hash.b, sizeof(hash.b));
     } else if (type == NAME_CID && cid_from_text(text, &cid) == 0) {
         buf_put(out, cid.b, sizeof(cid.b));
+    } else if (type == NAME_KEY && did_decode(text, key) == 0) {
+        buf_put(out, key, sizeof(key));
     }
     return out->len > 0;
 }
@@ -159,30 +177,30 @@ static void field_to_name(struct arena *arena, struct value *value, enum name_ty
     }
 }
 
-static void fields_from_text(struct arena *arena, struct value *map)
+static void fields_from_text(struct arena *arena, uint32_t kind, struct value *map)
 {
     for (uint32_t i = 0; map->type == VALUE_MAP && i < map->count; i++) {
-        field_to_name(arena, &map->entries[i].value, name_type_of(map->entries[i].key));
+        field_to_name(arena, &map->entries[i].value, name_type_of(kind, map->entries[i].key));
     }
 }
 
 /* The fields of the payload, and of the maps in an Erase's "ops". */
-static void names_from_text(struct arena *arena, struct value *payload)
+static void names_from_text(struct arena *arena, uint32_t kind, struct value *payload)
 {
-    fields_from_text(arena, payload);
-    for (uint32_t i = 0; i < payload->count; i++) {
+    fields_from_text(arena, kind, payload);
+    for (uint32_t i = 0; kind == KIND_Erase && i < payload->count; i++) {
         struct value *list = &payload->entries[i].value;
         for (uint32_t j = 0; list->type == VALUE_ARRAY && j < list->count; j++) {
-            fields_from_text(arena, &list->items[j]);
+            fields_from_text(arena, kind, &list->items[j]);
         }
     }
 }
 
-/* Is a kind about something that its payload names? What makes a record has fields of its own. */
-static bool names_something(uint32_t kind)
+int draft_check(struct call *call, uint32_t kind, const struct value *fields)
 {
-    const struct kind_rule *rule = kind_rule(kind);
-    return kind_is_control(kind) || (rule != NULL && rule->target != NULL);
+    struct schema_why why;
+    int rv = kind_is_folded(kind) ? ops_check(kind, fields, &why) : 0;
+    return rv == 0 ? 0 : call_fail(call, rv, "%s", why.text);
 }
 
 static int check_erase(struct call *call, struct bytes payload)
@@ -211,14 +229,17 @@ static int read_payload(struct call *call, uint32_t kind, struct value *request,
         return call_fail(call, ERR_BAD_PAYLOAD,
                          "The payload must be a JSON object, such as {\"text\":\"…\"}.");
     }
-    if (names_something(kind)) {
-        names_from_text(call->arena, payload);
-    }
+    names_from_text(call->arena, kind, payload);
     size_t start = payloads->len;
     int rv = arena_error(call->arena); /* Then something in it is empty. */
     rv = rv != 0 ? rv : payload_encode(payload, salts, payloads);
     if (rv != 0) {
         return fail_payload(call, rv, payload);
+    }
+    rv = draft_check(call, kind, payload);
+    if (rv != 0) {
+        payloads->len = start;
+        return rv;
     }
     struct bytes encoded = bytes_of(payloads->data + start, payloads->len - start);
     return kind == KIND_Erase ? check_erase(call, encoded) : 0;

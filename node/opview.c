@@ -55,6 +55,7 @@ void view_verdict(struct arena *arena, const struct verdict *verdict, struct val
 {
     value_put(arena, out, "verdict", text_or_null(verdict_state_code(verdict->state)));
     value_put(arena, out, "reason", text_or_null(reason_code(verdict->reason)));
+    value_put(arena, out, "rule", text_or_null(rule_code(verdict->rule)));
 }
 
 static struct value view_prevs(struct arena *arena, const struct op *op)
@@ -106,5 +107,6 @@ void op_view(struct arena *arena, const struct op_author *author, const struct w
     value_put(arena, out, "size", value_int(op->size));
     value_put(arena, out, "payload", view_payload(arena, &item->row));
     value_put(arena, out, "payload_state", value_text(states[item->row.payload_state]));
-    view_verdict(arena, &item->place.verdict, out);
+    struct verdict verdict = place_verdict(&item->place);
+    view_verdict(arena, &verdict, out);
 }

@@ -6,7 +6,7 @@
 #include "base/value.h"
 
 /* Put the fields of an op into a map: id hash author kind seq prev deps time_ms size payload
- * payload_state verdict reason. Nothing of it is borrowed from the item. Errors of memory stay
+ * payload_state verdict reason rule. Nothing of it is borrowed from the item. Errors of memory stay
  * in the arena. */
 void op_view(struct arena *arena, const struct op_author *author, const struct walk_item *item,
              struct value *out);
@@ -22,7 +22,7 @@ struct value view_path(struct arena *arena, const char *path);
 /* A kind by its name, an unknown one by its number. */
 struct value view_kind(uint32_t kind);
 
-/* A verdict's words, under "verdict" and "reason" (null for none). */
+/* A verdict's words, under "verdict", "reason" and "rule" (null for none). */
 void view_verdict(struct arena *arena, const struct verdict *verdict, struct value *out);
 
 #endif

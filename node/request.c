@@ -99,9 +99,8 @@ static bool is_short_prefix(struct bytes text)
     return op_id_parse(bytes_of(filled, LIMIT_ID_PREFIX), &low, &high) == 0;
 }
 
-/* The text as a range of ids. */
-static int read_range(struct call *call, const struct value *value, struct op_id *low,
-                      struct op_id *high)
+int request_id_range(struct call *call, const struct value *value, struct op_id *low,
+                     struct op_id *high)
 {
     if (value->type == VALUE_TEXT && op_id_parse(value->bytes, low, high) == 0) {
         return 0;
@@ -199,7 +198,7 @@ static int see_stored(struct txn *txn, struct search *search)
 int request_id(struct call *call, struct txn *txn, const struct value *value, struct op_id *out)
 {
     struct search search = {.found = false};
-    int rv = read_range(call, value, &search.low, &search.high);
+    int rv = request_id_range(call, value, &search.low, &search.high);
     *out = search.low;
     if (rv != 0 || op_id_compare(&search.low, &search.high) == 0) {
         return rv;

@@ -14,6 +14,11 @@ int request_kind(struct call *call, const struct value *value, uint32_t *out) ER
 int request_author(struct call *call, const struct value *value,
                    struct op_author *out) ERR_MUST_CHECK;
 
+/* The ids that a text may stand for, from low to high: one, or those that begin with a prefix.
+ * ERR_USAGE. */
+int request_id_range(struct call *call, const struct value *value, struct op_id *low,
+                     struct op_id *high) ERR_MUST_CHECK;
+
 /* The id that a text stands for: all of it, whether or not such an op is here, or a prefix that
  * only one op here has, stored or parked. ERR_USAGE (no id), ERR_UNKNOWN_ID, ERR_AMBIGUOUS_ID,
  * store errors. */

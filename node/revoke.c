@@ -6,6 +6,7 @@
 #include "node/command.h"
 #include "node/known.h"
 #include "node/opview.h"
+#include "node/recordview.h"
 #include "node/revocation.h"
 #include "node/tokenview.h"
 #include "node/wall.h"
@@ -293,7 +294,9 @@ static struct value view_changes(const struct taking *t, struct arena *arena)
         value_put(arena, &op, "id", view_id(arena, &change->id));
         value_put(arena, &op, "from", value_text(verdict_state_code(change->from.state)));
         value_put(arena, &op, "to", value_text(verdict_state_code(change->to.state)));
+        const char *rule = rule_code(change->to.rule);
         value_put(arena, &op, "reason", reason != NULL ? value_text(reason) : value_null());
+        value_put(arena, &op, "rule", rule != NULL ? value_text(rule) : value_null());
         value_push(arena, &ops, op);
     }
     return ops;
@@ -316,8 +319,8 @@ static int emit_taken(const struct taking *t)
     value_put(arena, &response, "left", value_int(t->left));
     value_put(arena, &response, "ops_total", value_int((int64_t)t->changes.count));
     value_put(arena, &response, "ops", view_changes(t, arena));
-    value_put(arena, &response, "records_total", value_int(0));
-    value_put(arena, &response, "records", value_array());
+    value_put(arena, &response, "records_total", value_int((int64_t)t->changes.record_count));
+    value_put(arena, &response, "records", view_record_changes(arena, &t->changes, NAMED_MAX));
     if (t->left > 0) {
         call_note(t->call, "%" PRIu32 " more token%s of this node stand%s: %s can revoke %s.",
                   t->left, t->left == 1 ? "" : "s", t->left == 1 ? "s" : "",

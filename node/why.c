@@ -2,44 +2,35 @@
 #include "node/known.h"
 #include "node/opview.h"
 #include "node/parked.h"
+#include "node/refusal.h"
 #include "node/request.h"
 #include "node/tokenview.h"
 
-/* What is said of each reason: around the op or token that decided it, and where none did. */
+/* What is said of each reason around the op or token that decided it. */
 static const struct {
     uint8_t reason;
-    const char *before; /* NULL: whatever decided it is not said. */
+    const char *before;
     const char *after;
-    const char *bare;
 } sentences[] = {
-    {REASON_NONE, "The token ", " grants it.",
-     "What it carries is good, and that is all it needs."},
-    {REASON_DEP_MISSING, NULL, NULL, "An op that it depends on is not here yet."},
-    {REASON_NOT_ADMITTED, NULL, NULL,
-     "No chain of tokens leads from the root of the mesh to its author yet."},
-    {REASON_FUTURE_DATED, NULL, NULL,
-     "It is dated ahead of this machine's clock, and waits until then."},
-    {REASON_PAYLOAD_ABSENT, NULL, NULL, "Its content is not here, or not the part that decides."},
-    {REASON_KIND_UNKNOWN, NULL, NULL, "This program does not know its kind: a newer one may."},
-    {REASON_VERSION_UNKNOWN, NULL, NULL, "This program does not know its form: a newer one may."},
-    {REASON_SCHEMA, NULL, NULL, "Its content is not what its kind needs."},
-    {REASON_NO_GRANT, "The token ", " of its author does not allow what it does.",
-     "No token of its author allows what it does."},
-    {REASON_POLICY, "The policy of the token ", " does not hold for it.",
-     "The policies of its author's tokens do not hold for it."},
-    {REASON_NOT_IN_FORCE, "The token ", " was not in force when it was written.",
-     "No token of its author was in force when it was written."},
-    {REASON_OWNER_ONLY, NULL, NULL, "Only an owner of the mesh may write its kind."},
-    {REASON_NOT_USER_BEARING, NULL, NULL,
-     "Only who holds /assert without a policy may write its kind."},
-    {REASON_UNKNOWN_TARGET, NULL, NULL, "What it is about is not here."},
-    {REASON_REVOKED, "Its author's token was revoked by the op ", "; the cut does not reach it.",
-     "Its author's token was revoked, and the cut does not reach it."},
-    {REASON_TWIN, "The op ", " has the same id, so neither counts.",
-     "Another op has the same id, so neither counts."},
-    {REASON_ERASED, "The op ", " erased it.", "It was erased."},
-    {REASON_ABANDONED, "Its author gave it up with the op ", ".", "Its author gave it up."},
+    {REASON_NONE, "The token ", " grants it."},
+    {REASON_NO_GRANT, "The token ", " of its author does not allow what it does."},
+    {REASON_POLICY, "The policy of the token ", " does not hold for it."},
+    {REASON_NOT_IN_FORCE, "The token ", " was not in force when it was written."},
+    {REASON_REVOKED, "Its author's token was revoked by the op ", "; the cut does not reach it."},
+    {REASON_TWIN, "The op ", " has the same id, so neither counts."},
+    {REASON_ERASED, "The op ", " erased it."},
+    {REASON_ABANDONED, "Its author gave it up with the op ", "."},
 };
+
+/* Where nothing decided it but the op and the records. */
+static struct bytes bare_detail(const struct verdict *verdict)
+{
+    const char *rule = rule_sentence(verdict->rule);
+    if (verdict->state == VERDICT_APPLIED) {
+        return bytes_of_text("What it carries is good, and that is all it needs.");
+    }
+    return bytes_of_text(rule != NULL ? rule : reason_sentence(verdict->reason));
+}
 
 /* One plain sentence; by is empty where nothing decided it but the op. */
 static struct bytes detail_of(struct arena *arena, const struct cause *cause, struct bytes by)
@@ -57,16 +48,13 @@ static struct bytes detail_of(struct arena *arena, const struct cause *cause, st
     if (cause->verdict.state == VERDICT_APPLIED && cause->has_op) {
         return arena_format(arena, "It stands because the op %.*s confirms it.", len, by.data);
     }
-    for (size_t i = 0; i < sizeof(sentences) / sizeof(sentences[0]); i++) {
-        if (sentences[i].reason == reason && len > 0 && sentences[i].before != NULL) {
+    for (size_t i = 0; len > 0 && i < sizeof(sentences) / sizeof(sentences[0]); i++) {
+        if (sentences[i].reason == reason) {
             return arena_format(arena, "%s%.*s%s", sentences[i].before, len, by.data,
                                 sentences[i].after);
         }
-        if (sentences[i].reason == reason) {
-            return bytes_of_text(sentences[i].bare);
-        }
     }
-    return bytes_of_text("This program does not know the reason: a newer one may.");
+    return bare_detail(&cause->verdict);
 }
 
 static void put_cause(struct arena *arena, const struct cause *cause, struct value *out)
@@ -76,7 +64,6 @@ static void put_cause(struct arena *arena, const struct cause *cause, struct val
                                        : value_null();
     struct bytes name = by.type == VALUE_TEXT ? by.bytes : bytes_of("", 0);
     view_verdict(arena, &cause->verdict, out);
-    value_put(arena, out, "rule", value_null());
     value_put(arena, out, "by", by);
     value_put(arena, out, "detail", value_text_of(detail_of(arena, cause, name)));
 }
@@ -146,6 +133,11 @@ static int explain_stored(struct call *call, struct txn *txn, const struct walk_
     }
     if (rv != 0) {
         return call_fail_store(call, rv == ERR_UNKNOWN_ID ? ERR_CORRUPT : rv);
+    }
+    if (cause.verdict.state == VERDICT_APPLIED && item->place.outcome.state != VERDICT_APPLIED) {
+        cause.verdict = item->place.outcome; /* It stands, and the records say no. */
+        cause.has_op = false;
+        cause.has_cid = false;
     }
     put_op(arena, &author, item, &response);
     put_cause(arena, &cause, &response);

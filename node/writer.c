@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "node/refusal.h"
 #include "node/rootkey.h"
 #include "node/wall.h"
 #include "oplog/chain.h"
@@ -187,8 +188,28 @@ struct group {
 static int append_items(void *ctx, struct txn *txn)
 {
     const struct group *group = ctx;
-    return append_group(txn, group->writer->node, group->now_ms, group->items, group->count,
+    int rv = append_group(txn, group->writer->node, group->now_ms, group->items, group->count,
+                          group->results);
+    for (uint32_t i = 0; rv == 0 && i < group->count; i++) {
+        rv = verdict_refuses(&group->results[i].verdict) ? ERR_REFUSED : 0;
+    }
+    return rv;
+}
+
+static int try_items(void *ctx, struct txn *txn)
+{
+    const struct group *group = ctx;
+    return append_trial(txn, group->writer->node, group->now_ms, group->items, group->count,
                         group->results);
+}
+
+static int do_group(struct call *call, struct group *group, bool keep, writer_work *work)
+{
+    int rv = do_work(group->writer, group->now_ms, keep, work, group);
+    if (rv == ERR_CLOCK) {
+        return fail_clock(call, group->writer, group->now_ms, group->items[0].kind == KIND_Abandon);
+    }
+    return rv == 0 || rv == ERR_REFUSED ? rv : fail_writer(call, rv);
 }
 
 int writer_append(struct call *call, struct writer *writer, uint64_t now_ms,
@@ -196,9 +217,13 @@ int writer_append(struct call *call, struct writer *writer, uint64_t now_ms,
 {
     struct group group = {
         .writer = writer, .now_ms = now_ms, .items = items, .count = count, .results = results};
-    int rv = do_work(writer, now_ms, true, append_items, &group);
-    if (rv == ERR_CLOCK) {
-        return fail_clock(call, writer, now_ms, items[0].kind == KIND_Abandon);
-    }
-    return rv == 0 ? 0 : fail_writer(call, rv);
+    return do_group(call, &group, true, append_items);
+}
+
+int writer_try(struct call *call, struct writer *writer, uint64_t now_ms,
+               const struct append_item *items, uint32_t count, struct append_result *results)
+{
+    struct group group = {
+        .writer = writer, .now_ms = now_ms, .items = items, .count = count, .results = results};
+    return do_group(call, &group, false, try_items);
 }

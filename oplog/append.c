@@ -143,6 +143,7 @@ struct making {
     const struct key *node;
     const struct mesh_id *mesh;
     struct node_id node_id;
+    bool signs;
     uint64_t now_ms;
     struct hlc clock;
     uint16_t skip;    /* Decides how many counts the group leaves out; 0 once it has begun. */
@@ -225,7 +226,7 @@ static int append_segment(struct txn *txn, struct making *making, struct author 
     making->bytes.len = 0;
     const uint8_t *start = making->bytes.data;
     for (uint32_t i = 0; i < count; i++) {
-        int rv = make_op(making, &items[i], tip, i == count - 1, &making->ops[i]);
+        int rv = make_op(making, &items[i], tip, making->signs && i == count - 1, &making->ops[i]);
         if (rv != 0) {
             return rv;
         }
@@ -278,8 +279,8 @@ static int tell_outcomes(struct txn *txn, struct append_result *results, uint32_
     return rv;
 }
 
-int append_group(struct txn *txn, const struct key *node, uint64_t now_ms,
-                 const struct append_item *items, uint32_t count, struct append_result *results)
+static int append(struct txn *txn, const struct key *node, bool signs, uint64_t now_ms,
+                  const struct append_item *items, uint32_t count, struct append_result *results)
 {
     assert(count >= 1);
     txn_set_now(txn, now_ms);
@@ -295,6 +296,7 @@ int append_group(struct txn *txn, const struct key *node, uint64_t now_ms,
     making->node = node;
     making->mesh = store_mesh(txn_store(txn));
     making->node_id = node_id_of(&author.key);
+    making->signs = signs;
     making->now_ms = now_ms;
     making->skip = skip_of(&items[0]);
     buf_init(&making->bytes, LIMIT_SEGMENT_BYTES);
@@ -316,4 +318,16 @@ int append_group(struct txn *txn, const struct key *node, uint64_t now_ms,
         rv = txn_fold(txn);
     }
     return rv == 0 ? tell_outcomes(txn, results, count) : rv;
+}
+
+int append_group(struct txn *txn, const struct key *node, uint64_t now_ms,
+                 const struct append_item *items, uint32_t count, struct append_result *results)
+{
+    return append(txn, node, true, now_ms, items, count, results);
+}
+
+int append_trial(struct txn *txn, const struct key *node, uint64_t now_ms,
+                 const struct append_item *items, uint32_t count, struct append_result *results)
+{
+    return append(txn, node, false, now_ms, items, count, results);
 }

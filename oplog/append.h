@@ -39,4 +39,10 @@ int append_group(struct txn *txn, const struct key *node, uint64_t now_ms,
                  const struct append_item *items, uint32_t count,
                  struct append_result *results) ERR_MUST_CHECK;
 
+/* What would come of them: the same, but nothing is signed, and the transaction must be aborted in
+ * any case. */
+int append_trial(struct txn *txn, const struct key *node, uint64_t now_ms,
+                 const struct append_item *items, uint32_t count,
+                 struct append_result *results) ERR_MUST_CHECK;
+
 #endif

@@ -55,6 +55,7 @@ struct txn {
     uint64_t appended;    /* … and how many arrived since they last ran. */
     verdict_changed *changed_verdict;
     void *changed_ctx;
+    const struct record_watch *record_watch; /* Of the projections; NULL: nobody watches. */
     MDB_txn *mdb;
     struct guard *guard; /* NULL where pages are not checked. */
     bool changed;

@@ -195,10 +195,10 @@ static int place_read(struct bytes value, struct place *out)
     out->verdict = (struct verdict){.state = value.data[8] & STATE_BITS, .reason = value.data[9]};
     out->outcome = (struct verdict){.state = VERDICT_APPLIED};
     if (value.len > PLACE_BYTES) {
-        out->outcome = (struct verdict){
-            .state = value.data[10] < REASON_SCHEMA ? VERDICT_PENDING : VERDICT_REJECTED,
-            .reason = value.data[10],
-            .rule = value.data[11]};
+        out->outcome = (struct verdict){.state = value.data[10] < REASON_SCHEMA ? VERDICT_PENDING
+                                                                                : VERDICT_REJECTED,
+                                        .reason = value.data[10],
+                                        .rule = value.data[11]};
     }
     return 0;
 }
@@ -256,21 +256,40 @@ int order_standing(struct txn *txn, const struct op_id *id, struct op_hash *part
     }
 }
 
+/* Did the op arrive in this transaction, since the folds last ran? What becomes of such an op is no
+ * change. */
+static int is_new(struct txn *txn, uint64_t n, bool *out)
+{
+    uint64_t count;
+    int rv = log_count(txn, &count);
+    *out = rv == 0 && n >= count - txn->appended;
+    return rv;
+}
+
+static int tell_outcome(struct txn *txn, const struct op_id *id, const struct place *place,
+                        struct verdict outcome)
+{
+    struct row row;
+    bool new;
+    int rv = is_new(txn, place->n, &new);
+    if (rv != 0 || new) {
+        return rv;
+    }
+    rv = log_row(txn, place->n, &row);
+    if (rv != 0) {
+        return rv;
+    }
+    struct op_hash hash = op_hash(&row.op);
+    return txn->changed_verdict(txn->changed_ctx, id, &hash, place->outcome, outcome);
+}
+
 int order_put_outcome(struct txn *txn, const struct op_id *id, const struct op_hash *part,
                       const struct place *place, struct verdict outcome)
 {
     struct place changed = *place;
-    struct row row;
     changed.outcome = outcome;
     int rv = order_put(txn, id, part, &changed);
-    if (rv == 0 && txn->changed_verdict != NULL) {
-        rv = log_row(txn, place->n, &row);
-    }
-    if (rv == 0 && txn->changed_verdict != NULL) {
-        struct op_hash hash = op_hash(&row.op);
-        rv = txn->changed_verdict(txn->changed_ctx, id, &hash, place->outcome, outcome);
-    }
-    return rv;
+    return rv == 0 && txn->changed_verdict != NULL ? tell_outcome(txn, id, place, outcome) : rv;
 }
 
 int order_resolve(struct txn *txn, const struct op_id *low, const struct op_id *high,

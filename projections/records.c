@@ -227,9 +227,17 @@ static int set_now(struct txn *txn, struct tally *tally, const struct op_id *id,
     } else {
         rv = db_delete(txn, DB_records, id_bytes(id));
     }
-    return rv != 0 ? rv
-                   : index_status(txn, id, from == NULL ? NULL : &from->state,
-                                  to == NULL ? NULL : &to->state);
+    if (rv == 0) {
+        rv = index_status(txn, id, from == NULL ? NULL : &from->state,
+                          to == NULL ? NULL : &to->state);
+    }
+    const struct record_watch *watch = txn->record_watch;
+    return rv == 0 && watch != NULL ? watch->changed(watch->ctx, id, from, to) : rv;
+}
+
+void txn_watch_records(struct txn *txn, const struct record_watch *watch)
+{
+    txn->record_watch = watch;
 }
 
 int record_put(struct txn *txn, struct tally *tally, const struct op_id *id,

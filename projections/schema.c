@@ -503,6 +503,28 @@ int ops_check(uint32_t kind, const struct value *fields, struct schema_why *why)
     return check_kind(kind, fields, why);
 }
 
+enum field_bytes ops_field_bytes(uint32_t kind, struct bytes name)
+{
+    for (size_t i = 0; i < FIELD_COUNT; i++) {
+        const struct field *field = &fields_of_kinds[i];
+        if (field->kind != kind || !bytes_equal(name, bytes_of_text(field->name))) {
+            continue;
+        }
+        switch (field->type) {
+        case ID:
+        case IDS:
+            return FIELD_ID;
+        case HASH:
+            return FIELD_HASH;
+        case KEY:
+            return FIELD_KEY;
+        default:
+            return FIELD_OTHER;
+        }
+    }
+    return FIELD_OTHER;
+}
+
 uint32_t confidence_of(const struct value *confidence)
 {
     assert(fits_type(CONFIDENCE, confidence));

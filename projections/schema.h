@@ -18,6 +18,11 @@ struct schema_why {
  *   ERR_BAD_PAYLOAD   why says "UpdateClaimStatus needs the field claim: an id of 16 bytes." */
 int ops_check(uint32_t kind, const struct value *fields, struct schema_why *why) ERR_MUST_CHECK;
 
+/* Which bytes a field of a kind holds, or a list of them: commands let people write these as texts.
+ */
+enum field_bytes { FIELD_OTHER, FIELD_ID, FIELD_HASH, FIELD_KEY };
+enum field_bytes ops_field_bytes(uint32_t kind, struct bytes field);
+
 /* A confidence that ops_check has said yes to: the number that counts. */
 uint32_t confidence_of(const struct value *confidence);
 
