@@ -698,18 +698,14 @@ static void txn_free(struct txn *txn)
     free(txn);
 }
 
-int txn_commit(struct txn *txn)
+static int commit(struct txn *txn)
 {
     struct store *store = txn->store;
     uint64_t id = mdb_txn_id(txn->mdb);
-    int rv = txn->writes ? txn_fold(txn) : 0;
     bool counts = txn->changed && txn->guard != NULL;
-    if (rv == 0 && counts) {
-        rv = db_count_change(txn);
-    }
+    int rv = counts ? db_count_change(txn) : 0;
     close_cursors(txn);
-    bool reached_lmdb = rv == 0;
-    if (reached_lmdb) {
+    if (rv == 0) {
         rv = db_error(mdb_txn_commit(txn->mdb));
         if (rv == 0 && counts) {
             guard_wrote(&store->file, id);
@@ -723,11 +719,21 @@ int txn_commit(struct txn *txn)
     }
     if (rv == ERR_MAP_FULL) {
         store->map_full = true;
-    } else if (rv != 0 && reached_lmdb) { /* What is on the disk is unknown: reopen to find out. */
+    } else if (rv != 0) { /* What reached the disk is unknown: reopen to find out. */
         store->failed = true;
         rv = rv == ERR_IO && room_is_short(store) ? ERR_DISK_FULL : rv;
     }
     return rv;
+}
+
+int txn_commit(struct txn *txn)
+{
+    int rv = txn->writes ? txn_fold(txn) : 0;
+    if (rv != 0) { /* Nothing was to be written yet. */
+        txn_abort(txn);
+        return rv;
+    }
+    return commit(txn);
 }
 
 void txn_abort(struct txn *txn)

@@ -504,8 +504,7 @@ static int evaluate_standing(struct work *work, const struct op_hash *part,
         return rv;
     }
     if (!here) {
-        turn->outcome =
-            (struct verdict){.state = VERDICT_PENDING, .reason = REASON_PAYLOAD_ABSENT};
+        turn->outcome = (struct verdict){.state = VERDICT_PENDING, .reason = REASON_PAYLOAD_ABSENT};
     } else if (!fits) {
         turn_refuse(turn, REASON_SCHEMA, RULE_NONE);
     } else {
@@ -637,6 +636,7 @@ static int run_touched(struct work *work, const struct op_id *ids, size_t count)
 static int work_begin(struct txn *txn, struct work **out)
 {
     struct work *work = calloc(1, sizeof(*work));
+    *out = work;
     if (work == NULL) {
         return ERR_NO_MEMORY;
     }
@@ -649,7 +649,6 @@ static int work_begin(struct txn *txn, struct work **out)
     buf_init(&work->reads, SIZE_MAX / 2);
     int rv = tally_get(txn, &work->tally);
     work->latest = work->tally.latest;
-    *out = work;
     return rv;
 }
 

@@ -15,7 +15,7 @@ check 'plain: an id for each line' same "$(grep -cE '^[0-9A-Z]{26}$' "$work/out"
 check 'ids ascend' sort -c "$work/out"
 run append --batch </dev/null
 check 'an empty batch' same "$code$out$err" 0
-printf '{"kind":"CreateClaim","payload":{}}' >"$work/one"
+printf '{"kind":"CreateClaim","payload":{"text":"t"}}' >"$work/one"
 run append --batch <"$work/one"
 check 'a last line without newline' same "$code ${#out}" '0 26'
 
@@ -24,21 +24,21 @@ check 'a last line without newline' same "$code ${#out}" '0 26'
     claims 6
     echo '{"kind":"CreateClaim","payload":{"text":'
     echo
-    echo '{"kind":"CreateClam","payload":{},"ref":"nine"}'
-    echo '{"kind":22,"payload":{},"ref":10}'
+    echo '{"kind":"CreateClam","payload":{"text":"t"},"ref":"nine"}'
+    echo '{"kind":22,"payload":{"text":"t"},"ref":10}'
     echo '{"payload":{}}'
     echo '{"kind":"CreateClaim"}'
     echo '{"kind":"CreateClaim","payload":{"a":0.5}}'
     echo '{"kind":"CreateClaim","payload":{},"dep":[],"ref":"odd"}'
     echo '{"kind":"CreateClaim","payload":{},"deps":"x"}'
     echo '{"kind":"CreateClaim","payload":{},"deps":["000000"]}'
-    echo '{"kind":"CreateClaim","payload":{},"ref":[1]}'
+    echo '{"kind":"CreateClaim","payload":{"text":"t"},"ref":[1]}'
     echo '[]'
     printf '{"kind":"CreateClaim","payload":{"a":"%0300000d"},"ref":19}\n' 0
     printf '   \t\r\n'
     printf '{"kind":"CreateClaim","payload":{"a":"%02000000d"},"ref":21}\n' 0
-    echo '{"kind":"CreateClaim","payload":{},"ref":22}'
-    printf '{"kind":"CreateClaim","payload":{},"ref":23}\r\n'
+    echo '{"kind":"CreateClaim","payload":{"text":"t"},"ref":22}'
+    printf '{"kind":"CreateClaim","payload":{"text":"t"},"ref":23}\r\n'
 } >"$work/bad"
 run --json append --batch <"$work/bad"
 check 'bad lines: exit 1' ended 1
@@ -70,10 +70,30 @@ check 'plain: an answer for each line' same "$(wc -l <"$work/out")" 21
 check 'plain: stdout and stderr in order' same \
     "$("$MESHLOG" append --batch <"$work/bad" 2>&1 | sed -n '7,8p' | cut -c 1-23)" \
     $'error bad_json\nmeshlog: Line 7 is refu'
+# Ops that the records refuse are answered in their place, and nothing of them is stored.
+before=$("$MESHLOG" --json frontier | sed -n 's/.*"ops":\([0-9]*\),"log".*/\1/p')
+nobody=$(printf '%026d' 1)
 {
-    echo '{"kind":"CreateClaim","payload":{},"ref":true}'
+    echo '{"kind":"CreateClaim","payload":{"text":"one"},"ref":1}'
+    echo "{\"kind\":\"CreateClaim\",\"payload\":{\"text\":\"two\",\"supports\":[\"$nobody\"]},\"ref\":2}"
+    echo '{"kind":"CreateClaim","payload":{"text":"three"},"ref":3}'
+    echo "{\"kind\":\"TombstoneEvidence\",\"payload\":{\"evidence\":\"$nobody\"},\"ref\":4}"
+} >"$work/refused"
+run --json append --batch <"$work/refused"
+check 'refused by rules: exit 1' ended 1
+check 'refused by rules: the first' same "$(sed -n 1p "$work/out" | grep -c '"ok":true.*"ref":1}')" 1
+check 'refused by rules: the second' same "$(sed -n 2p "$work/out" | grep -c \
+    '"error":"unknown_target".*"line":2,"rule":"support_missing","ref":2}')" 1
+check 'refused by rules: the third' same "$(sed -n 3p "$work/out" | grep -c '"ok":true.*"ref":3}')" 1
+check 'refused by rules: the fourth' same "$(sed -n 4p "$work/out" | grep -c \
+    '"error":"unknown_target".*"line":4,"rule":"no_target","ref":4}')" 1
+check 'refused by rules: two are stored' same \
+    "$("$MESHLOG" --json frontier | sed -n 's/.*"ops":\([0-9]*\),"log".*/\1/p')" "$((before + 2))"
+
+{
+    echo '{"kind":"CreateClaim","payload":{"text":"t"},"ref":true}'
     echo '{"kind":"CreateClaim","payload":[],"ref":false}'
-    echo '{"kind":["x"],"payload":{},"ref":null}'
+    echo '{"kind":["x"],"payload":{"text":"t"},"ref":null}'
     echo '{"kind":"CreateClaim","payload":{},"deps":[7],"ref":1.5}'
     echo '{"kind":"CreateClaim","payload":{},"deps":[7]}'
     echo '{"kind":"CreateClaim","payload":{"a":"\u0000"}}'
@@ -101,7 +121,7 @@ run --json log --limit 3
 check 'log beside the writer' same "$(wc -l <"$work/out")" 3
 run verify
 check 'verify beside the writer' ended 0
-run --json append CreateClaim --payload '{}'
+run --json append CreateClaim --payload '{"text":"t"}'
 check 'a second writer is busy' json_failure busy
 check 'a second writer: exit 1' ended 1
 

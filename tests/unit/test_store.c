@@ -234,12 +234,12 @@ static void another_schema(void **state)
         struct bytes value; /* None: the row is taken out. */
         int want;
     } cases[] = {
-        {"the next schema", "schema", {(const uint8_t *)"\0\0\0\4", 4}, ERR_NEWER_SCHEMA},
-        {"the one before", "schema", {(const uint8_t *)"\0\0\0\2", 4}, ERR_OLD_SCHEMA},
+        {"the next schema", "schema", {(const uint8_t *)"\0\0\0\5", 4}, ERR_NEWER_SCHEMA},
+        {"the one before", "schema", {(const uint8_t *)"\0\0\0\3", 4}, ERR_OLD_SCHEMA},
         {"the last schema", "schema", {(const uint8_t *)"\xff\xff\xff\xff", 4}, ERR_NEWER_SCHEMA},
         {"no schema", "schema", {0}, ERR_CORRUPT},
         {"no mesh", "mesh", {0}, ERR_CORRUPT},
-        {"ours", "schema", {(const uint8_t *)"\0\0\0\3", 4}, 0},
+        {"ours", "schema", {(const uint8_t *)"\0\0\0\4", 4}, 0},
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         const char *dir = new_store_dir();
