@@ -15,10 +15,10 @@ void authority_on(struct store *store)
     store->judged = true;
 }
 
-void txn_watch_verdicts(struct txn *txn, verdict_changed *changed, void *ctx)
+void store_watch_verdicts(struct store *store, verdict_changed *changed, void *ctx)
 {
-    txn->changed_verdict = changed;
-    txn->changed_ctx = ctx;
+    store->changed_verdict = changed;
+    store->changed_ctx = ctx;
 }
 
 /* Chains for what is not written yet ------------------------------------------------------ */

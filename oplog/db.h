@@ -42,6 +42,9 @@ struct store {
     atomic_bool failed; /* A commit failed, or the map is gone: nothing more until reopened. */
     struct mesh_id mesh;
     store_fold *fold;
+    verdict_changed *changed_verdict; /* NULL: nobody watches. */
+    void *changed_ctx;
+    const struct record_watch *record_watch; /* Of the projections; NULL likewise. */
     bool judged;         /* By authority (authority.h). */
     struct graph *graph; /* What the write transactions have read of it. */
 };
@@ -53,9 +56,6 @@ struct txn {
     struct key_set dirty; /* Below these everything is to be judged again. */
     struct buf touched;   /* Ids of ops that arrived or stand otherwise, for the folds; … */
     uint64_t appended;    /* … and how many arrived since they last ran. */
-    verdict_changed *changed_verdict;
-    void *changed_ctx;
-    const struct record_watch *record_watch; /* Of the projections; NULL: nobody watches. */
     MDB_txn *mdb;
     struct guard *guard; /* NULL where pages are not checked. */
     bool changed;

@@ -623,9 +623,10 @@ static int put_verdict(struct txn *txn, const struct op_id *id, const struct op_
     if (rv == 0 && (stands || before->verdict.state == VERDICT_APPLIED)) {
         rv = touch(txn, id);
     }
-    if (rv == 0 && changed && txn->changed_verdict != NULL) {
-        rv = txn->changed_verdict(txn->changed_ctx, id, hash, place_verdict(before),
-                                  place_verdict(&put));
+    const struct store *store = txn->store;
+    if (rv == 0 && changed && store->changed_verdict != NULL) {
+        rv = store->changed_verdict(store->changed_ctx, id, hash, place_verdict(before),
+                                    place_verdict(&put));
     }
     return rv;
 }

@@ -292,6 +292,7 @@ check 'nothing is written' printed "\"op\":null,\"cids\":[\"$token\"],\"revocati
 check 'what would change' printed "\"ops_total\":1,\"ops\":[{\"id\":\"$first\",\"from\":\"applied\",\"to\":\"void\",\"reason\":\"revoked\",\"rule\":null}],\"records_total\":1,\"records\":[{\"id\":\"$first\",\"type\":\"claim\",\"from\":\"Claim\",\"to\":null}]"
 run revoke phone --void-all --dry-run
 check 'a dry run for people' printed '1 op would change'
+check 'and what becomes of records' printed "$first  claim Claim -> nothing"
 check 'says that nothing was written' printed 'Nothing was written'
 check 'and nothing was' same "$(ops_in "$MESHLOG_STORE")" "$before"
 check 'the op stands' same "$(verdict_of "$MESHLOG_STORE" "$first")" 'applied null'
@@ -311,7 +312,9 @@ check 'what it wrote before stays' same "$(verdict_of "$MESHLOG_STORE" "$first")
 check 'what it wrote after is void' same "$(verdict_of "$MESHLOG_STORE" "$late")" 'void revoked'
 run --json why "$late"
 check 'why it is void' printed "\"by\":\"$revocation\",\"detail\":\"Its author's token $token was revoked by the op $revocation; the cut does not reach it.\""
-carry "$MESHLOG_STORE" "$phone"
+rm -f "$work/news" && "$MESHLOG" export "$work/news" >/dev/null 2>&1
+run --json --store "$phone" import "$work/news"
+check 'the phone is told what it lost' printed "\"undone_total\":1,\"undone\":[{\"id\":\"$late\",\"kind\":\"CreateClaim\",\"from\":\"applied\",\"to\":\"void\",\"reason\":\"revoked\",\"rule\":null}]"
 check 'the phone learns it' same "$(verdict_of "$phone" "$late")" 'void revoked'
 check 'and agrees on the rest' same "$(verdict_of "$phone" "$first")" 'applied null'
 refused 'writing what would be void' 1 revoked 'was revoked' --store "$phone" \
