@@ -334,6 +334,33 @@ static int take_turn(struct turn *turn, const struct refs *refs)
     return rv != 0 ? rv : arena_error(turn->arena);
 }
 
+/* The end of the folds ------------------------------------------------------------------ */
+
+int projections_end(struct txn *txn, struct op_id *out)
+{
+    struct op_id id = rule_id(bytes_of_text("fold_version"));
+    struct entry entry = {.at = {{0}}};
+    int rv = 0;
+    do {
+        struct op_id after = entry.at;
+        rv = record_after(txn, &id, &after, &entry);
+    } while (rv == 0 && entry.state.until <= FOLD_VERSION);
+    *out = entry.at;
+    return rv;
+}
+
+static int find_end(struct work *work)
+{
+    int rv = projections_end(work->txn, &work->end);
+    work->ends = rv == 0;
+    return rv == ERR_UNKNOWN_ID ? 0 : rv;
+}
+
+static bool is_beyond_end(const struct work *work, const struct op_id *at)
+{
+    return work->ends && op_id_compare(at, &work->end) > 0;
+}
+
 /* What comes of it ---------------------------------------------------------------------- */
 
 static bool leaves(const struct turn *turn, const struct op_id *key)
@@ -463,6 +490,36 @@ static int settle_version(struct work *work, const struct turn *turn, const stru
     return rv;
 }
 
+/* The ops after a position are to be evaluated again. */
+static int push_all(struct work *work, const struct op_id *after)
+{
+    struct walk walk;
+    struct walk_item item;
+    int rv = walk_order(work->txn, after, &walk);
+    if (rv != 0) {
+        return rv;
+    }
+    while (rv == 0 && (rv = walk_next(&walk, &item)) == 0) {
+        rv = work_push_op(work, &item.row.op.id);
+    }
+    walk_end(&walk);
+    return rv == ERR_UNKNOWN_ID ? 0 : rv;
+}
+
+/* Where the op sets, or had set, the version of the folds, they may end elsewhere now. */
+static int settle_end(struct work *work, const struct turn *turn)
+{
+    const struct op_id *rule = &work->version_rule;
+    bool ended = work->ends;
+    struct op_id end = work->end;
+    if (!leaves(turn, rule) && !buf_has(&work->keys, rule)) {
+        return 0;
+    }
+    int rv = find_end(work);
+    bool same = ended == work->ends && op_id_equal(&end, &work->end);
+    return rv != 0 || same || work_is_fresh(work, &turn->at) ? rv : push_all(work, &turn->at);
+}
+
 static int settle(struct work *work, const struct turn *turn, const struct refs *refs)
 {
     int rv = settle_entries(work, turn);
@@ -475,7 +532,10 @@ static int settle(struct work *work, const struct turn *turn, const struct refs 
     if (rv == 0) {
         rv = settle_lane(work, turn);
     }
-    return rv != 0 ? rv : settle_version(work, turn, refs);
+    if (rv == 0) {
+        rv = settle_version(work, turn, refs);
+    }
+    return rv != 0 ? rv : settle_end(work, turn);
 }
 
 /* One op ---------------------------------------------------------------------------------- */
@@ -503,7 +563,11 @@ static int evaluate_standing(struct work *work, const struct op_hash *part,
     if (rv != 0) {
         return rv;
     }
-    if (!here) {
+    if (is_beyond_end(work, &turn->at)) {
+        fits = false; /* Whatever it says. */
+        turn->outcome =
+            (struct verdict){.state = VERDICT_PENDING, .reason = REASON_VERSION_UNKNOWN};
+    } else if (!here) {
         turn->outcome = (struct verdict){.state = VERDICT_PENDING, .reason = REASON_PAYLOAD_ABSENT};
     } else if (!fits) {
         turn_refuse(turn, REASON_SCHEMA, RULE_NONE);
@@ -649,7 +713,8 @@ static int work_begin(struct txn *txn, struct work **out)
     buf_init(&work->reads, SIZE_MAX / 2);
     int rv = tally_get(txn, &work->tally);
     work->latest = work->tally.latest;
-    return rv;
+    work->version_rule = rule_id(bytes_of_text("fold_version"));
+    return rv == 0 ? find_end(work) : rv;
 }
 
 /* What was done becomes what is known. */
