@@ -90,6 +90,26 @@ check 'refused by rules: the fourth' same "$(sed -n 4p "$work/out" | grep -c \
 check 'refused by rules: two are stored' same \
     "$("$MESHLOG" --json frontier | sed -n 's/.*"ops":\([0-9]*\),"log".*/\1/p')" "$((before + 2))"
 
+# Who names the version of a record must name the one that it has now.
+run --json append CreateClaim --payload '{"text":"versions"}'
+claim=$(field id)
+sure() { echo "{\"claim\":\"$claim\",\"confidence\":$1,\"if_version\":\"$2\"}"; }
+run --json append UpdateClaimConfidence --payload "$(sure 1 "$claim")"
+check 'the version that it has' printed '"verdict":"applied"'
+second=$(field id)
+run --json append UpdateClaimConfidence --payload "$(sure 2 "$claim")"
+check 'a version that it had' json_failure stale_version
+check 'and which rule is against it' printed '"rule":"version_taken"'
+run --json append UpdateClaimConfidence --payload "$(sure 2 "$nobody")"
+check 'a version that it never had' printed '"rule":"version_gone"'
+run --json append UpdateClaimConfidence --payload "{\"claim\":\"$claim\",\"confidence\":3}"
+check 'without a version' ended 0
+run --json append UpdateClaimConfidence --payload "$(sure 4 "$second")"
+check 'a version that nobody else named, but that is past' printed '"rule":"version_taken"'
+echo "{\"kind\":\"UpdateClaimConfidence\",\"payload\":$(sure 4 "$second")}" >"$work/stale"
+run --json append --batch <"$work/stale"
+check 'the same in a batch' printed '"line":1,"rule":"version_taken"'
+
 {
     echo '{"kind":"CreateClaim","payload":{"text":"t"},"ref":true}'
     echo '{"kind":"CreateClaim","payload":[],"ref":false}'
