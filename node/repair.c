@@ -114,7 +114,7 @@ static int is_whole(struct mending *m, bool bundles, bool *whole)
     struct call *call = m->call;
     struct store *store;
     *whole = false;
-    int rv = store_open(call->store, STORE_WRITE, &store);
+    int rv = store_open(call->store, STORE_ALONE, &store);
     if (rv == ERR_CORRUPT || (rv == ERR_NO_STORE && bundles && key_exists(call->store, KEY_NODE))) {
         return 0;
     }

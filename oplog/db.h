@@ -35,7 +35,9 @@ struct store {
     pthread_rwlock_t map_lock;
     int lock_fd; /* -1 for a reader. */
     bool writable;
-    bool guarded; /* Pages are checked before they are used: not while a store is made. */
+    bool alone;       /* The lock is kept until the store is closed. */
+    uint64_t own_txn; /* The last transaction that was committed here. */
+    bool guarded;     /* Pages are checked before they are used: not while a store is made. */
     struct guard_file file;
     bool grows;         /* The map may grow: not while a store is made. */
     bool map_full;      /* Grow the map before the next write. */
@@ -45,8 +47,8 @@ struct store {
     verdict_changed *changed_verdict; /* NULL: nobody watches. */
     void *changed_ctx;
     const struct record_watch *record_watch; /* Of the projections; NULL likewise. */
-    bool judged;         /* By authority (authority.h). */
-    struct graph *graph; /* What the write transactions have read of it. */
+    bool judged;                             /* By authority (authority.h). */
+    struct graph *graph;                     /* What the write transactions have read of it. */
 };
 
 struct txn {
