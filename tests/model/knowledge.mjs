@@ -20,8 +20,9 @@ function evict(step, artifact) {
 const mention = (step, entity) => step.change(entity.id, {}, { always: true });
 
 function merge(step, entity) {
-  const into = step.world.record(hexOf(step.op.fields.get('into')));
-  if (into === undefined) step.refuse('no_target', 'unknown_target');
+  const id = hexOf(step.op.fields.get('into'));
+  const into = step.world.record(id);
+  if (into === undefined) step.refuse(step.world.whyNone(id, step.op), 'unknown_target');
   if (into.type !== 'entity') step.refuse('wrong_type', 'unknown_target');
   if (into === entity) step.refuse('itself');
   mention(step, entity);

@@ -62,7 +62,7 @@ function findTarget(world, op) {
   if (field === undefined) return undefined;
   const id = hexOf(op.fields.get(field));
   const target = world.record(id);
-  if (target === undefined) throw new Refusal('unknown_target', world.isOpBefore(id, op) ? 'target_void' : 'no_target');
+  if (target === undefined) throw new Refusal('unknown_target', world.whyNone(id, op));
   if (!TARGET_TYPES[field].includes(target.type)) throw new Refusal('unknown_target', 'wrong_type');
   return target;
 }
@@ -85,7 +85,8 @@ function checkSupports(world, op) {
 }
 
 function judge(world, op, step) {
-  if (op.withheld.has('content') && CONTENT_KINDS.includes(op.kindName)) throw new Refusal('payload_absent');
+  const needsContent = CONTENT_KINDS.includes(op.kindName) || isKeyed(op.kindName, op.fields);
+  if (op.withheld.has('content') && needsContent) throw new Refusal('payload_absent');
   if (!fits(op.kindName, op.fields)) throw new Refusal('schema');
   if (op.kindName in CREATED_TYPES) op.makes = recordIdOf(op);
   const target = findTarget(world, op);

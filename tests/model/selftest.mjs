@@ -234,7 +234,10 @@ story('what is named', (log, is) => {
   const entity = log.machine('CreateEntity', { name: 'B' });
   is('an entity for a support', log.outcome(log.machine('CreateClaim', claim('tea', { supports: [entity] }))), 'rejected unknown_target support_type');
   is('content withheld', log.outcome(log.machine('IngestEvidence', evidence(), { withheld: ['content'] })), 'pending payload_absent');
+  const keyed = { text: 'x', idempotency_key: 'k', content: 'c' };
+  is('content withheld of what is keyed', log.outcome(log.machine('CreateClaim', keyed, { withheld: ['content'] })), 'pending payload_absent');
   is('two claims in one', log.outcome(log.machine('CreateClaim', claim('tea', { text: 'x' }))), 'rejected schema');
+  is('into what is void', log.outcome(log.machine('MergeEntities', { entity, into: twin })), 'rejected unknown_target target_void');
   is('into itself', log.outcome(log.machine('MergeEntities', { entity, into: entity })), 'rejected fsm itself');
 });
 

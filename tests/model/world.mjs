@@ -32,6 +32,11 @@ export class World {
     return this.logIds.has(id) && id < op.id;
   }
 
+  // The rule for an op that names a record which does not exist.
+  whyNone(id, op) {
+    return this.isOpBefore(id, op) ? 'target_void' : 'no_target';
+  }
+
   isValid(id) {
     const record = this.record(id);
     return record !== undefined && !isInvalid(record.state);
