@@ -17,17 +17,11 @@ import { hexOf, isInvalid, Step, supportsOf, SUPPORT_TYPES, World } from './worl
 
 const RULES = { ...knowledge.rules, ...claims.rules, ...episodes.rules, ...userAssert.rules, ...settings.rules, ...jobs.rules };
 
-// Of kinds that make a record, or change one in the same way whatever it is named.
-const CREATED_TYPES = {
-  IngestEvidence: 'evidence',
-  CreateEntity: 'entity',
-  CreateClaim: 'claim',
-  CreateEpisode: 'episode',
-  CreateSuggestedAction: 'action',
-  CreateArtifact: 'artifact',
-  ScheduleJob: 'job',
-};
+// Kinds that do nothing but make a record, so that one which exists is left as it is.
+const CREATIONS = [
+  'IngestEvidence', 'CreateEntity', 'CreateClaim', 'CreateEpisode', 'CreateSuggestedAction', 'CreateArtifact', 'ScheduleJob'];
 
+// Of the record that a kind is about, by the field that names it.
 const TARGET_TYPES = {
   evidence: ['evidence'],
   entity: ['entity'],
@@ -39,6 +33,7 @@ const TARGET_TYPES = {
   about: ['evidence', 'entity', 'claim', 'episode', 'action', 'artifact', 'job', 'execution'],
 };
 
+// Kinds that cannot do without their section `content`, if they have one.
 const CONTENT_KINDS = ['IngestEvidence', 'CreateArtifact'];
 
 const isFolded = ({ stands, kind }) => stands && ((kind >= 3 && kind <= 5) || kind >= 16);
@@ -88,12 +83,12 @@ function judge(world, op, step) {
   const needsContent = CONTENT_KINDS.includes(op.kindName) || isKeyed(op.kindName, op.fields);
   if (op.withheld.has('content') && needsContent) throw new Refusal('payload_absent');
   if (!fits(op.kindName, op.fields)) throw new Refusal('schema');
-  if (op.kindName in CREATED_TYPES) op.makes = recordIdOf(op);
+  if (CREATIONS.includes(op.kindName)) op.makes = recordIdOf(op);
   const target = findTarget(world, op);
   op.target = target?.id;
   if (target !== undefined) checkVersion(world, op, target);
   checkSupports(world, op);
-  if (world.record(op.makes) !== undefined) return;
+  if (op.makes !== undefined && world.record(op.makes) !== undefined) return;
   RULES[op.kindName](step, target);
 }
 
