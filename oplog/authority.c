@@ -327,8 +327,7 @@ int authority_cause(struct txn *txn, uint64_t n, struct cause *out)
     case REASON_REVOKED:
         return tell_revocation(txn, &row, out);
     case REASON_NONE:
-        rv = row.op.kind == KIND_CreateClaim ? adoption_has(txn, &row.op.id, &hash, &adopted, &by)
-                                             : 0;
+        rv = adoption_has(txn, &row, &hash, &adopted, &by);
         if (rv == 0 && adopted) {
             tell_op(out, &by);
         }

@@ -4,6 +4,7 @@
 
 #include "base/limits.h"
 #include "oplog/db.h"
+#include "oplog/keyed.h"
 #include "oplog/kinds.h"
 #include "oplog/payload.h"
 #include "projections/ids.h"
@@ -18,42 +19,43 @@ struct taken {
 
 /* Reading an op ----------------------------------------------------------------------- */
 
-/* Is all here that its records are made of? */
-static bool payload_suffices(const struct row *row)
+/* Is all here that its records are made of, and their ids? */
+static int payload_suffices(const struct row *row, bool *out)
 {
+    enum keyed keyed;
+    struct op_id made;
+    *out = row->payload_state == PAYLOAD_FULL;
     if (row->payload_state != PAYLOAD_REDACTED) {
-        return row->payload_state == PAYLOAD_FULL;
+        return 0;
     }
-    if (row->op.kind != KIND_IngestEvidence && row->op.kind != KIND_CreateArtifact) {
-        return payload_has_core(row->op.payload);
-    }
+    int rv = keyed_record(row->op.kind, row->op.payload, &keyed, &made);
     unsigned withheld = payload_withheld(row->op.payload);
-    for (unsigned section = 0; section < LIMIT_SECTIONS; section++) {
+    bool has_content = row->op.kind == KIND_IngestEvidence || row->op.kind == KIND_CreateArtifact;
+    *out = keyed != KEYED_WITHHELD && payload_has_core(row->op.payload);
+    for (unsigned section = 0; has_content && section < LIMIT_SECTIONS; section++) {
         const char *field = payload_section_field(section);
-        bool matters = section == 0 || strcmp(field, "content") == 0;
-        if (matters && (withheld >> section & 1) != 0) {
-            return false;
+        if (strcmp(field, "content") == 0 && (withheld >> section & 1) != 0) {
+            *out = false;
         }
     }
-    return true;
+    return rv;
 }
 
 int work_read_refs(struct work *work, const struct row *row, struct value *fields, bool *fits,
                    bool *here, struct refs *refs)
 {
-    struct op_id id = row->op.id;
     struct op_hash hash = op_hash(&row->op);
     *fits = false;
-    *here = payload_suffices(row);
-    if (!*here || !kind_is_folded(row->op.kind)) {
-        return 0;
+    int rv = payload_suffices(row, here);
+    if (rv != 0 || !*here || !kind_is_folded(row->op.kind)) {
+        return rv;
     }
-    int rv = payload_fields(&work->arena, row->op.payload, fields);
+    rv = payload_fields(&work->arena, row->op.payload, fields);
     if (rv != 0) { /* It is rejected in the control layer. */
         return err_is_unreadable(rv) ? 0 : rv;
     }
     *fits = ops_check(row->op.kind, fields, NULL) == 0;
-    return *fits ? refs_read(&work->arena, row->op.kind, &id, hash.b, fields, refs) : 0;
+    return *fits ? refs_read(row, hash.b, fields, refs) : 0;
 }
 
 /* What was there of an op before ------------------------------------------------------- */
