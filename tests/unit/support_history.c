@@ -18,7 +18,8 @@ struct thing {
     struct op_id id;
     uint32_t type;
     uint32_t op;
-    uint32_t job; /* Of an execution: the thing that it works on. */
+    uint32_t job;  /* Of an execution: the thing that it works on. */
+    bool doubtful; /* Something is odd about the op: mostly it makes nothing. */
 };
 
 /* The fields of a creation with a key, to be said again by others. */
@@ -38,12 +39,14 @@ struct making {
     struct keyed keyed[KEYED_MAX];
     uint32_t keyed_count;
     uint32_t user; /* A key that is a user's. */
+    bool calm;     /* Everything stands, and nearly everything has what it names. */
 
     /* The op in hand: */
     uint32_t kind;
     uint32_t by;
     uint64_t floor_ms; /* What it names is made then. */
     uint32_t target;
+    bool odd;
     struct value fields;
 };
 
@@ -58,12 +61,12 @@ static bool chance(struct making *making, uint32_t percent)
 }
 
 #define pick(making, ...)                                                                          \
-    (((const char *const[]){__VA_ARGS__})[draw(                                                    \
-        making, (uint32_t)COUNT_OF(((const char *const[]){__VA_ARGS__})))])
+    (((const char *const[]){                                                                       \
+        __VA_ARGS__})[draw(making, (uint32_t)COUNT_OF(((const char *const[]){__VA_ARGS__})))])
 
 #define pick_number(making, ...)                                                                   \
-    (((const int64_t[]){__VA_ARGS__})[draw(                                                        \
-        making, (uint32_t)COUNT_OF(((const int64_t[]){__VA_ARGS__})))])
+    (((const int64_t[]){                                                                           \
+        __VA_ARGS__})[draw(making, (uint32_t)COUNT_OF(((const int64_t[]){__VA_ARGS__})))])
 
 /* Fields ------------------------------------------------------------------------------ */
 
@@ -118,7 +121,8 @@ static uint32_t some_thing(struct making *making, uint32_t types)
     uint32_t fit[WORLD_OPS];
     uint32_t count = 0;
     for (uint32_t i = 0; i < making->things; i++) {
-        if ((types >> making->thing[i].type & 1) != 0) {
+        const struct thing *thing = &making->thing[i];
+        if ((types >> thing->type & 1) != 0 && (!thing->doubtful || chance(making, 20))) {
             fit[count++] = i;
         }
     }
@@ -127,7 +131,7 @@ static uint32_t some_thing(struct making *making, uint32_t types)
     }
     uint32_t one = draw(making, count);
     uint32_t other = draw(making, count);
-    return fit[chance(making, 50) && other < one ? other : one];
+    return fit[chance(making, 70) && other < one ? other : one];
 }
 
 static void comes_after(struct making *making, uint32_t op)
@@ -140,7 +144,8 @@ static void comes_after(struct making *making, uint32_t op)
  * nothing. *thing: which, or NONE. */
 static struct op_id some_record(struct making *making, uint32_t types, uint32_t *thing)
 {
-    bool stray = chance(making, 4);
+    bool stray = chance(making, making->calm ? 1 : 3);
+    making->odd = making->odd || stray;
     *thing = some_thing(making, stray ? ANY_TYPE : types);
     if (*thing == NONE || (stray && chance(making, 50))) {
         const struct test_author *author = &making->world->key[1];
@@ -150,6 +155,7 @@ static struct op_id some_record(struct making *making, uint32_t types, uint32_t 
                    : id_at(author, NOW_MS + draw(making, SPAN_MS), (uint16_t)draw(making, 2));
     }
     comes_after(making, making->thing[*thing].op);
+    making->odd = making->odd || making->thing[*thing].doubtful;
     return making->thing[*thing].id;
 }
 
@@ -227,7 +233,7 @@ static struct op_id keyed_record(struct making *making)
 static void ingest_evidence(struct making *making)
 {
     put_text(making, "source_type", pick(making, "mail", "file"));
-    if (chance(making, 50)) {
+    if (chance(making, 30)) {
         put_text(making, "source_anchor", pick(making, "a", "b"));
     }
     put_hash(making, "content", (uint8_t)draw(making, 2));
@@ -398,9 +404,7 @@ static void put_seen(struct making *making, uint32_t thing)
 static void user_assert(struct making *making)
 {
     uint32_t some = TYPE(EPISODE) | TYPE(ACTION);
-    uint32_t types = chance(making, 60)   ? TYPE(CLAIM)
-                     : chance(making, 75) ? some
-                                          : ANY_TYPE;
+    uint32_t types = chance(making, 60) ? TYPE(CLAIM) : chance(making, 75) ? some : ANY_TYPE;
     uint32_t thing = put_target(making, "about", types);
     const char *what = pick(making, "confirm", "confirm", "confirm", "reject", "reject", "edit",
                             "pin", "hide", "lane");
@@ -495,6 +499,23 @@ static void route_kind(struct making *making)
     making->by = making->user;
 }
 
+/* Something has come up that may undo what an op makes. */
+static void note_doubt(struct making *making, uint32_t op)
+{
+    for (uint32_t i = 0; i < making->things; i++) {
+        making->thing[i].doubtful = making->thing[i].doubtful || making->thing[i].op == op;
+    }
+}
+
+static void note_doubts_of(struct making *making, uint32_t author, uint64_t from_ms)
+{
+    for (uint32_t i = 0; i < making->things; i++) {
+        const struct world_op *op = &making->world->op[making->thing[i].op];
+        making->thing[i].doubtful = making->thing[i].doubtful ||
+                                    (op->by == author && op->at_ms > from_ms);
+    }
+}
+
 static void erase(struct making *making)
 {
     uint32_t thing = some_thing(making, ANY_TYPE);
@@ -506,6 +527,7 @@ static void erase(struct making *making)
     value_put(&making->arena, &one, "hash", copied(making, made->hash.b, 32));
     value_put(&making->arena, &one, "id", copied(making, made->id.b, 16));
     value_push(&making->arena, &ops, one);
+    note_doubt(making, op);
     put_id(making, "record", thing == NONE ? &made->id : &making->thing[thing].id);
     put(making, "ops", ops);
     if (chance(making, 92)) {
@@ -515,7 +537,7 @@ static void erase(struct making *making)
 
 static void abandon(struct making *making)
 {
-    making->floor_ms = SPAN_MS / 2;
+    making->floor_ms = SPAN_MS - SPAN_MS / 4;
 }
 
 /* Kinds ------------------------------------------------------------------------------- */
@@ -527,41 +549,67 @@ static void abandon(struct making *making)
 static const struct recipe {
     uint32_t kind;
     uint32_t makes;
+    uint32_t needs; /* A record of this type. */
     void (*fill)(struct making *making);
     uint32_t weight[THEMES];
 } recipes[] = {
-    {KIND_IngestEvidence, RECORD_EVIDENCE, ingest_evidence, {8, 1, 4, 4}},
-    {KIND_TombstoneEvidence, 0, tombstone, {8, 1, 3, 3}},
-    {KIND_CreateEntity, RECORD_ENTITY, create_entity, {0, 0, 4, 3}},
-    {KIND_AddEntityAlias, 0, add_alias, {0, 0, 3, 3}},
-    {KIND_MergeEntities, 0, merge_entities, {0, 0, 4, 3}},
-    {KIND_SplitEntity, RECORD_ENTITY, split_entity, {0, 0, 3, 3}},
-    {KIND_CreateClaim, RECORD_CLAIM, create_claim, {18, 0, 14, 6}},
-    {KIND_UpdateClaimStatus, 0, update_claim, {8, 0, 12, 4}},
-    {KIND_UpdateClaimConfidence, 0, update_confidence, {3, 0, 5, 3}},
-    {KIND_SupersedeClaim, 0, supersede, {5, 0, 5, 4}},
-    {KIND_UserAssert, RECORD_CLAIM, user_assert, {18, 1, 26, 10}},
-    {KIND_CreateEpisode, RECORD_EPISODE, create_episode, {7, 0, 3, 4}},
-    {KIND_UpdateEpisode, 0, update_episode, {8, 0, 3, 4}},
-    {KIND_CreateSuggestedAction, RECORD_ACTION, create_action, {6, 0, 2, 4}},
-    {KIND_UpdateActionStatus, 0, update_action, {7, 0, 3, 5}},
-    {KIND_CreateArtifact, RECORD_ARTIFACT, create_artifact, {6, 0, 1, 4}},
-    {KIND_EvictArtifact, 0, evict, {5, 0, 1, 3}},
-    {KIND_ScheduleJob, RECORD_JOB, schedule_job, {0, 9, 0, 4}},
-    {KIND_ClaimWork, RECORD_EXECUTION, claim_work, {0, 24, 0, 7}},
-    {KIND_YieldWork, 0, work, {0, 6, 0, 3}},
-    {KIND_ExpireWork, 0, work, {0, 7, 0, 3}},
-    {KIND_CompleteJob, 0, work, {0, 8, 0, 3}},
-    {KIND_StartWork, 0, work, {0, 10, 0, 3}},
-    {KIND_CommitWork, 0, work, {0, 12, 0, 3}},
-    {KIND_FailWork, 0, work, {0, 7, 0, 3}},
-    {KIND_CancelJob, 0, cancel_job, {0, 4, 0, 3}},
-    {KIND_SetMeshRules, 0, set_rules, {2, 3, 5, 3}},
-    {KIND_DesignateCoordinator, 0, designate, {0, 1, 1, 2}},
-    {KIND_RouteKind, 0, route_kind, {0, 5, 0, 2}},
-    {KIND_Erase, 0, erase, {4, 3, 3, 3}},
-    {KIND_Abandon, 0, abandon, {1, 1, 1, 1}},
+    {KIND_IngestEvidence, RECORD_EVIDENCE, 0, ingest_evidence, {16, 2, 8, 8}},
+    {KIND_TombstoneEvidence, 0, RECORD_EVIDENCE, tombstone, {14, 2, 6, 6}},
+    {KIND_CreateEntity, RECORD_ENTITY, 0, create_entity, {0, 0, 5, 6}},
+    {KIND_AddEntityAlias, 0, RECORD_ENTITY, add_alias, {0, 0, 5, 5}},
+    {KIND_MergeEntities, 0, RECORD_ENTITY, merge_entities, {0, 0, 8, 6}},
+    {KIND_SplitEntity, RECORD_ENTITY, RECORD_ENTITY, split_entity, {0, 0, 5, 5}},
+    {KIND_CreateClaim, RECORD_CLAIM, 0, create_claim, {36, 0, 30, 14}},
+    {KIND_UpdateClaimStatus, 0, RECORD_CLAIM, update_claim, {20, 0, 30, 8}},
+    {KIND_UpdateClaimConfidence, 0, RECORD_CLAIM, update_confidence, {6, 0, 14, 6}},
+    {KIND_SupersedeClaim, 0, RECORD_CLAIM, supersede, {12, 0, 12, 8}},
+    {KIND_UserAssert, RECORD_CLAIM, RECORD_CLAIM, user_assert, {38, 2, 60, 22}},
+    {KIND_CreateEpisode, RECORD_EPISODE, 0, create_episode, {14, 0, 4, 8}},
+    {KIND_UpdateEpisode, 0, RECORD_EPISODE, update_episode, {16, 0, 6, 8}},
+    {KIND_CreateSuggestedAction, RECORD_ACTION, 0, create_action, {10, 0, 4, 8}},
+    {KIND_UpdateActionStatus, 0, RECORD_ACTION, update_action, {18, 0, 6, 12}},
+    {KIND_CreateArtifact, RECORD_ARTIFACT, 0, create_artifact, {12, 0, 2, 8}},
+    {KIND_EvictArtifact, 0, RECORD_ARTIFACT, evict, {10, 0, 2, 5}},
+    {KIND_ScheduleJob, RECORD_JOB, 0, schedule_job, {0, 12, 0, 6}},
+    {KIND_ClaimWork, RECORD_EXECUTION, RECORD_JOB, claim_work, {0, 50, 0, 14}},
+    {KIND_YieldWork, 0, RECORD_EXECUTION, work, {0, 12, 0, 5}},
+    {KIND_ExpireWork, 0, RECORD_EXECUTION, work, {0, 16, 0, 5}},
+    {KIND_CompleteJob, 0, RECORD_EXECUTION, work, {0, 14, 0, 5}},
+    {KIND_StartWork, 0, RECORD_EXECUTION, work, {0, 24, 0, 5}},
+    {KIND_CommitWork, 0, RECORD_EXECUTION, work, {0, 22, 0, 5}},
+    {KIND_FailWork, 0, RECORD_EXECUTION, work, {0, 18, 0, 5}},
+    {KIND_CancelJob, 0, RECORD_JOB, cancel_job, {0, 6, 0, 5}},
+    {KIND_SetMeshRules, 0, 0, set_rules, {4, 6, 10, 5}},
+    {KIND_DesignateCoordinator, 0, 0, designate, {0, 2, 1, 3}},
+    {KIND_RouteKind, 0, 0, route_kind, {0, 8, 0, 4}},
+    {KIND_Erase, 0, 0, erase, {5, 4, 5, 5}},
+    {KIND_Abandon, 0, 0, abandon, {1, 1, 1, 1}},
 };
+
+static bool has_sound(const struct making *making, uint32_t type)
+{
+    for (uint32_t i = 0; i < making->things; i++) {
+        if (making->thing[i].type == type && !making->thing[i].doubtful) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The one that makes records of a type. */
+static const struct recipe *maker_of(uint32_t type)
+{
+    const struct recipe *recipe = recipes;
+    while (recipe->makes != type) {
+        recipe++;
+    }
+    return recipe;
+}
+
+static bool unsettles(uint32_t kind)
+{
+    return kind == KIND_Erase || kind == KIND_Abandon;
+}
 
 static const struct recipe *some_recipe(struct making *making, uint32_t theme)
 {
@@ -574,6 +622,12 @@ static const struct recipe *some_recipe(struct making *making, uint32_t theme)
     while (at >= recipe->weight[theme]) {
         at -= recipe->weight[theme];
         recipe++;
+    }
+    if (making->calm && unsettles(recipe->kind)) {
+        recipe = recipes;
+    }
+    while (recipe->needs != 0 && !has_sound(making, recipe->needs) && chance(making, 95)) {
+        recipe = maker_of(recipe->needs);
     }
     return recipe;
 }
@@ -607,8 +661,8 @@ static bool say_again(struct making *making)
 static void remember_keyed(struct making *making)
 {
     if (making->keyed_count < KEYED_MAX) {
-        making->keyed[making->keyed_count++] =
-            (struct keyed){.kind = making->kind, .fields = making->fields};
+        making->keyed[making->keyed_count++] = (struct keyed){.kind = making->kind,
+                                                              .fields = making->fields};
     }
 }
 
@@ -635,6 +689,7 @@ static void some_fields(struct making *making, const struct recipe *recipe)
     making->by = 1 + draw(making, making->world->keys - 1);
     making->floor_ms = 0;
     making->target = NONE;
+    making->odd = false;
     making->fields = value_map();
     if (!(is_creation(recipe) && chance(making, 20) && say_again(making))) {
         recipe->fill(making);
@@ -647,26 +702,46 @@ static void some_fields(struct making *making, const struct recipe *recipe)
     }
     if (chance(making, 2) && making->fields.count > 0) {
         making->fields.count--; /* Mostly not what the kind needs any more. */
+        making->odd = true;
     }
 }
 
 /* Placing ----------------------------------------------------------------------------- */
 
-/* Mostly after what it names; often soon after. */
-static uint64_t some_time(struct making *making)
+/* What ends things may come at any time; what makes them comes early, so that much happens to them.
+ */
+static uint32_t soon_percent(const struct making *making, bool creation)
+{
+    const struct value *assertion = value_get(&making->fields, "assert");
+    switch (making->kind) {
+    case KIND_TombstoneEvidence:
+    case KIND_EvictArtifact:
+    case KIND_CompleteJob:
+    case KIND_CancelJob:
+    case KIND_Erase:
+        return 10;
+    default:
+        return assertion != NULL && value_is_text(assertion, "reject") ? 10 : creation ? 85 : 50;
+    }
+}
+
+/* Mostly after what it names. */
+static uint64_t some_time(struct making *making, bool creation)
 {
     uint64_t from = 100; /* First ops are made before. */
-    if (making->floor_ms >= from && chance(making, 90)) {
+    if (making->floor_ms >= from && chance(making, making->calm ? 98 : 94)) {
         from = making->floor_ms + 1;
     }
     if (from >= SPAN_MS) {
         return from;
     }
     uint32_t room = (uint32_t)(SPAN_MS - from);
-    return from + draw(making, chance(making, 50) && room > 2500 ? 2500 : room);
+    bool soon = chance(making, soon_percent(making, creation));
+    return from + draw(making, soon && room > 1500 ? 1500 : room);
 }
 
-/* What it follows: mostly the author's first op, so that it can come before and after all others. */
+/* What it follows: mostly the author's first op, so that it can come before and after all others.
+ */
 static void place(struct making *making, struct world_op *op)
 {
     const struct world *world = making->world;
@@ -725,7 +800,8 @@ static void note_thing(struct making *making, const struct recipe *recipe, uint3
     *thing = (struct thing){.id = making->world->op[op].made->id,
                             .type = recipe->makes,
                             .op = op,
-                            .job = making->target};
+                            .job = making->target,
+                            .doubtful = making->odd};
     if (is_creation(recipe) && has_key(making)) {
         thing->id = keyed_record(making);
     }
@@ -742,7 +818,7 @@ static bool makes_thing(const struct making *making)
 
 static enum best some_best(struct making *making)
 {
-    uint32_t at = draw(making, 100);
+    uint32_t at = making->calm ? 99 : draw(making, 100);
     return at == 0 ? BEST_BROKEN : at == 1 ? BEST_ABSENT : at == 2 ? BEST_NO_CORE : BEST_FULL;
 }
 
@@ -751,20 +827,25 @@ static void some_op(struct making *making, uint32_t theme)
     const struct recipe *recipe = some_recipe(making, theme);
     some_fields(making, recipe);
     struct world_op op = {.by = making->by, .kind = making->kind};
-    op.at_ms = some_time(making);
+    op.at_ms = some_time(making, is_creation(recipe));
     op.counter = (uint16_t)draw(making, 2);
     op.payload = payload_in_hand(making);
     op.best = some_best(making);
-    op.version = chance(making, 1) ? 2 : 1;
+    op.version = !making->calm && chance(making, 1) ? 2 : 1;
+    making->odd = making->odd || op.best != BEST_FULL || op.version != 1 ||
+                  op.at_ms <= making->floor_ms;
     if (op.best == BEST_BROKEN) {
         op.payload = payload_broken(making->world->ops);
     }
     op.dep = some_dep(making, op.at_ms);
-    op.has_dep = op.dep != NONE && chance(making, 6);
+    op.has_dep = op.dep != NONE && chance(making, 5);
     place(making, &op);
     uint32_t number = op_add(making->world, &op);
     making->about[number] = making->target;
     withhold_content(making, number);
+    if (making->kind == KIND_Abandon) {
+        note_doubts_of(making, op.by, op.at_ms);
+    }
     if (makes_thing(making)) {
         note_thing(making, recipe, number);
     }
@@ -783,6 +864,7 @@ static void some_twin(struct making *making, uint32_t theme)
         return;
     }
     uint32_t number;
+    note_doubt(making, of);
     if (chance(making, 40)) {
         for (uint32_t i = 0; i < making->world->ops; i++) {
             const struct world_op *op = &making->world->op[i];
@@ -810,11 +892,12 @@ static uint32_t some_power(struct making *making, uint32_t from, uint32_t to, bo
 {
     struct world_token token = {.from = from, .to = to};
     if (!user) {
-        token.rules[0] = (struct rule){.about = RULE_FROM,
-                                       .number = chance(making, 15) ? 2 + draw(making, 6) : 0};
+        token.rules[0] = (struct rule){
+            .about = RULE_FROM,
+            .number = making->calm || chance(making, 90) ? 0 : 2 + draw(making, 6)};
         token.rule_count = 1;
     }
-    if (to != making->user && chance(making, 8)) {
+    if (to != making->user && !making->calm && chance(making, 8)) {
         token.expiry = 4 + draw(making, 8);
     }
     return token_add(making->world, &token);
@@ -867,6 +950,7 @@ static void add_revocation(struct making *making, uint32_t token)
     uint32_t from = world->token[token].from;
     struct world_op op = {.by = from == ROOT ? making->user : from, .kind = KIND_RevokeUcan};
     op.revokes = token;
+    note_doubts_of(making, world->token[token].to, 0);
     op.word = from == ROOT || chance(making, 30) ? WORD_OF_ROOT : WORD_OF_AUTHOR;
     op.cut_count = draw(making, 3);
     for (uint32_t i = 0; i < op.cut_count; i++) {
@@ -884,9 +968,9 @@ static void add_authors(struct making *making)
     making->user = 1;
     add_first(making, 1, some_power(making, ROOT, 1, true));
     for (uint32_t key = 2; key < making->world->keys; key++) {
-        bool user = key == 2 && chance(making, 60);
+        bool user = key == 2 && chance(making, 35);
         uint32_t token = some_power(making, chance(making, 50) ? ROOT : 1, key, user);
-        bool is_late = chance(making, 20);
+        bool is_late = chance(making, 20); /* Its ops are not granted at first. */
         add_first(making, key, is_late ? NONE : token);
         if (is_late) {
             late[late_count++] = token;
@@ -902,7 +986,7 @@ static void change_authority(struct making *making)
 {
     uint32_t key = 2 + draw(making, making->world->keys - 2);
     if (chance(making, 50)) {
-        uint32_t token = some_power(making, chance(making, 50) ? ROOT : 1, key, chance(making, 70));
+        uint32_t token = some_power(making, chance(making, 50) ? ROOT : 1, key, chance(making, 40));
         add_delegation(making, token);
     } else {
         uint32_t token = draw(making, making->world->tokens);
@@ -923,12 +1007,13 @@ struct history *history_make(uint64_t seed)
     making.history = history;
     making.world = history->world;
     arena_init(&making.arena, LIMIT_TREE_BYTES);
+    making.calm = chance(&making, 40);
     add_authors(&making);
     uint32_t theme = (uint32_t)(seed % THEMES);
     uint32_t wanted = 30 + draw(&making, WORLD_OPS - 32);
-    uint32_t twins = chance(&making, 60) ? 6 : 0;
+    uint32_t twins = !making.calm && chance(&making, 60) ? 5 : 0;
     while (making.world->ops < wanted) {
-        if (chance(&making, 3)) {
+        if (!making.calm && chance(&making, 2)) {
             change_authority(&making);
         } else if (chance(&making, twins)) {
             some_twin(&making, theme);

@@ -22,7 +22,8 @@ struct history {
 /* Lives until support_free. */
 struct history *history_make(uint64_t seed);
 
-/* For people: what an id stands for ("o7 CreateClaim", "made by o9"), all ops with their payloads. */
+/* For people: what an id stands for ("o7 CreateClaim", "made by o9"), all ops with their payloads.
+ */
 const char *history_name(const struct history *history, const struct op_id *id);
 void history_print(const struct history *history);
 

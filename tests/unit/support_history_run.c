@@ -136,6 +136,8 @@ void history_deliver(const struct history *history, struct store **store, struct
                      delivery.left);
         }
     }
+    memset(delivery.done, 0, sizeof(delivery.done)); /* What was not taken while it was erased. */
+    deliver_round(&delivery, store, false);
 }
 
 /* Rows -------------------------------------------------------------------------------- */
@@ -176,8 +178,8 @@ static void put_order(struct txn *txn, struct buf *rows)
         uint8_t key[48];
         const struct verdict *verdict = &item.place.verdict;
         const struct verdict *outcome = &item.place.outcome;
-        uint8_t value[] = {verdict->state, verdict->reason, verdict->rule, outcome->state,
-                           outcome->reason, outcome->rule, item.place.user};
+        uint8_t value[] = {verdict->state,  verdict->reason, verdict->rule,  outcome->state,
+                           outcome->reason, outcome->rule,   item.place.user};
         memcpy(key, item.row.op.id.b, 16);
         memcpy(key + 16, item.hash.b, 32);
         put_row(rows, DB_order, bytes_of(key, sizeof(key)), bytes_of(value, sizeof(value)));
@@ -215,7 +217,7 @@ static void put_tally(struct txn *txn, struct buf *rows)
 
 struct bytes folded_rows(struct txn *txn)
 {
-    static const enum db dbs[] = {DB_records, DB_history, DB_reads,   DB_marks,
+    static const enum db dbs[] = {DB_records, DB_history,  DB_reads,   DB_marks,
                                   DB_lanes,   DB_versions, DB_statuses};
     struct buf rows;
     buf_init(&rows, SIZE_MAX);

@@ -107,6 +107,114 @@ static void dump(const struct history *history, struct store *store, FILE *file)
     txn_abort(txn);
 }
 
+/* What the histories reach -------------------------------------------------------------- */
+
+#define SEEN_MAX 512u
+
+/* How often something came about, by its name. */
+static struct {
+    char name[80];
+    uint32_t count;
+} seen[SEEN_MAX];
+static uint32_t seen_count;
+
+static uint32_t *count_of(const char *name)
+{
+    uint32_t i = 0;
+    while (i < seen_count && strcmp(seen[i].name, name) != 0) {
+        i++;
+    }
+    if (i == seen_count) {
+        assert_true(seen_count < SEEN_MAX);
+        (void)snprintf(seen[seen_count++].name, sizeof(seen[i].name), "%s", name);
+    }
+    return &seen[i].count;
+}
+
+static void see(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+static void see(const char *format, ...)
+{
+    char name[sizeof(seen[0].name)];
+    va_list args;
+    va_start(args, format);
+    (void)vsnprintf(name, sizeof(name), format, args);
+    va_end(args);
+    ++*count_of(name);
+}
+
+static const char *or_none(const char *text)
+{
+    return text == NULL ? "-" : text;
+}
+
+static void see_op(const struct walk_item *item)
+{
+    const struct verdict *verdict = &item->place.verdict;
+    const struct verdict *outcome = &item->place.outcome;
+    const char *kind = or_none(kind_name(item->row.op.kind));
+    see("verdict %s %s", verdict_state_code(verdict->state), or_none(reason_code(verdict->reason)));
+    if (verdict->state != VERDICT_APPLIED || !kind_is_folded(item->row.op.kind)) {
+        return;
+    }
+    see("%s %s by a %s", kind, verdict_state_code(outcome->state),
+        item->place.user ? "user" : "machine");
+    if (outcome->state != VERDICT_APPLIED) {
+        see("refused %s %s", or_none(reason_code(outcome->reason)),
+            or_none(rule_code(outcome->rule)));
+    }
+}
+
+static void see_record(struct txn *txn, const struct op_id *id)
+{
+    struct entry entry = {.at = {{0}}};
+    struct state before = {.type = 0};
+    int rv;
+    for (;;) {
+        struct op_id after = entry.at;
+        rv = record_after(txn, id, &after, &entry);
+        if (rv != 0) {
+            break;
+        }
+        const char *type = record_type_name(entry.state.type);
+        const char *status = state_status_name(entry.state.type, entry.state.status);
+        see("%s %s", type, status);
+        if ((entry.state.flags & STATE_CASCADED) != 0) {
+            see("cascade %s %s to %s", type, state_status_name(before.type, before.status), status);
+        }
+        before = entry.state;
+    }
+    assert_err("record_after", rv, ERR_UNKNOWN_ID);
+}
+
+static void see_all(struct store *store)
+{
+    struct walk walk;
+    struct walk_item item;
+    struct entry entry;
+    struct op_id id = {{0}};
+    struct txn *txn = begin_read(store);
+    int rv = walk_order(txn, NULL, &walk);
+    while (rv == 0 && (rv = walk_next(&walk, &item)) == 0) {
+        see_op(&item);
+    }
+    walk_end(&walk);
+    assert_err("walk_order", rv, ERR_UNKNOWN_ID);
+    while ((rv = record_next(txn, &id, &entry)) == 0) {
+        see_record(txn, &id);
+    }
+    assert_err("record_next", rv, ERR_UNKNOWN_ID);
+    txn_abort(txn);
+}
+
+static void the_histories_reach_everything(void **state)
+{
+    (void)state;
+    for (uint32_t i = 0; i < seen_count; i++) {
+        print_message("%8u %s\n", seen[i].count, seen[i].name);
+    }
+}
+
 static void check_seed(uint64_t seed, struct store **stores, FILE *file,
                        crypto_generichash_state *all)
 {
@@ -128,6 +236,7 @@ static void check_seed(uint64_t seed, struct store **stores, FILE *file,
         assert_same_rows(history, first, rows, why);
     }
     check_against_rebuild(history, stores[0], "at the end, as kept and as rebuilt");
+    see_all(stores[0]);
     crypto_generichash_update(all, first.data, first.len);
     if (file != NULL) {
         dump(history, stores[0], file);
@@ -168,6 +277,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(all_stores_agree, support_teardown),
+        cmocka_unit_test(the_histories_reach_everything),
     };
     support_init();
     return cmocka_run_group_tests(tests, NULL, NULL);
