@@ -116,8 +116,8 @@ static bool is_fall(const struct state *before, const struct state *entry)
     return before != NULL && entry != NULL && !state_is_invalid(before) && state_is_invalid(entry);
 }
 
-/* A cascade that stopped at the record may go through now: at each later entry of its supports up to
- * its own next one that makes them invalid. */
+/* A cascade that stopped at the record may go through now: at each later entry of its supports up
+ * to its own next one that makes them invalid. */
 static int push_supports(struct work *work, const struct spread *spread,
                          const struct op_id *support, const struct op_id *made)
 {
@@ -196,8 +196,7 @@ static int spread_to_next(struct work *work, const struct spread *spread)
     return rv;
 }
 
-static int spread_setting(struct work *work, const struct spread *spread,
-                          const struct op_id *until)
+static int spread_setting(struct work *work, const struct spread *spread, const struct op_id *until)
 {
     uint8_t type = spread->to != NULL ? spread->to->type : spread->from->type;
     if (type == RECORD_LANE) {
@@ -214,8 +213,8 @@ static int spread_late(struct work *work, struct spread *spread)
         return rv;
     }
     spread->has_next = rv == 0;
-    const struct op_id *until =
-        spread->has_next && spread->before != NULL ? &spread->next.at : NULL;
+    const struct op_id *until = spread->has_next && spread->before != NULL ? &spread->next.at
+                                                                           : NULL;
     rv = work_push_readers(work, spread->id, spread->at, until);
     if (rv == 0) {
         rv = spread_to_next(work, spread);
@@ -242,7 +241,8 @@ int entry_set(struct work *work, const struct op_id *id, const struct op_id *at,
     }
     spread.from = rv == 0 ? &old.state : NULL;
     if (spread.from == NULL ? to == NULL : to != NULL && state_equal(spread.from, to)) {
-        return 0;
+        bool recast = op_id_equal(at, &work->recast) && is_fall(before, to);
+        return recast ? push_dependents(work, id, at, false) : 0;
     }
     if (to != NULL) {
         put.state = *to;

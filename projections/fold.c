@@ -504,8 +504,7 @@ static int evaluate_standing(struct work *work, const struct op_hash *part,
         return rv;
     }
     if (!here) {
-        turn->outcome =
-            (struct verdict){.state = VERDICT_PENDING, .reason = REASON_PAYLOAD_ABSENT};
+        turn->outcome = (struct verdict){.state = VERDICT_PENDING, .reason = REASON_PAYLOAD_ABSENT};
     } else if (!fits) {
         turn_refuse(turn, REASON_SCHEMA, RULE_NONE);
     } else {
@@ -564,16 +563,15 @@ static int evaluate(struct work *work, const struct op_id *at)
 /* A run ----------------------------------------------------------------------------------- */
 
 /* An op that has come, or stands otherwise: who names its id, or the record that it makes, may come
- * out otherwise. */
+ * out otherwise. How far its cascade goes may be another matter, too, though it leaves what it
+ * left. */
 static int evaluate_touched(struct work *work, const struct op_id *at)
 {
     bool fresh = work_is_fresh(work, at);
+    work->recast = *at;
     int rv = evaluate(work, at);
-    if (rv == 0 && !fresh) {
-        rv = work_push_readers(work, at, at, NULL);
-    }
     for (size_t i = 0; rv == 0 && !fresh && i < work->keys.len; i += sizeof(struct op_id)) {
-        struct op_id key; /* Of a keyed record, how many make it counts, too. */
+        struct op_id key; /* Its own is among them. Of a keyed record, how many make it counts. */
         memcpy(key.b, work->keys.data + i, sizeof(key.b));
         rv = work_push_readers(work, &key, at, NULL);
     }

@@ -21,6 +21,7 @@ struct work {
     struct buf reads;
     struct op_id cause;  /* The op of the cascades in hand: … */
     bool cause_is_final; /* … is it a TombstoneEvidence by a user? */
+    struct op_id recast; /* An op whose cascade may go farther now, or less far. */
 };
 
 /* Nothing was ever evaluated at or after a position that is fresh: nothing later can come out
