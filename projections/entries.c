@@ -176,6 +176,32 @@ static int spread_through_supports(struct work *work, const struct spread *sprea
     return rv;
 }
 
+static int push_cascaded(struct work *work, const struct op_id *id, const struct op_id *made)
+{
+    struct entry entry = {.at = *made};
+    int rv = 0;
+    while (rv == 0) {
+        struct op_id after = entry.at;
+        rv = record_after(work->txn, id, &after, &entry);
+        if (rv == 0 && (entry.state.flags & STATE_CASCADED) != 0) {
+            rv = work_push_record(work, &entry.at, made, id, false);
+        }
+    }
+    return rv == ERR_UNKNOWN_ID ? 0 : rv;
+}
+
+int work_push_cascades(struct work *work, const struct op_id *id, const struct op_id *made)
+{
+    struct entry entry;
+    struct spread spread = {.id = id, .at = made, .to = &entry.state};
+    int rv = record_at(work->txn, id, made, &entry);
+    if (rv != 0 || !op_id_equal(state_maker(&entry.state, id), made)) {
+        return rv == ERR_UNKNOWN_ID ? 0 : rv;
+    }
+    rv = push_cascaded(work, id, made);
+    return rv != 0 ? rv : spread_through_supports(work, &spread);
+}
+
 /* Is the record valid from the entry to the next otherwise than it was? Then the next one is, or is
  * not any more, where it falls. */
 static int spread_to_next(struct work *work, const struct spread *spread)

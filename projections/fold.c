@@ -148,6 +148,7 @@ static int unlink_all(struct work *work, const struct op_id *at)
     rv = note_marks(work, at);
     for (bool first = true; rv == 0; first = false) {
         rv = order_next_of(work->txn, at, first, part, &place);
+        work->has_twins = work->has_twins || (rv == 0 && !first);
         if (rv == 0) {
             rv = log_row(work->txn, place.n, &row);
         }
@@ -523,6 +524,7 @@ static int evaluate_standing(struct work *work, const struct op_hash *part,
 static void clear_work(struct work *work)
 {
     arena_reset(&work->arena);
+    work->has_twins = false;
     buf_clear(&work->keys);
     buf_clear(&work->lanes);
     buf_clear(&work->versions);
@@ -574,6 +576,9 @@ static int evaluate_touched(struct work *work, const struct op_id *at)
         struct op_id key; /* Its own is among them. Of a keyed record, how many make it counts. */
         memcpy(key.b, work->keys.data + i, sizeof(key.b));
         rv = work_push_readers(work, &key, at, NULL);
+        if (rv == 0 && work->has_twins) { /* What it makes may rest on something else now. */
+            rv = work_push_cascades(work, &key, at);
+        }
     }
     return rv;
 }

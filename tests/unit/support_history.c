@@ -393,12 +393,24 @@ static void evict(struct making *making)
     (void)put_target(making, "artifact", TYPE(ARTIFACT));
 }
 
-/* The hash of the op that makes what is asserted; of another one now and then. */
+/* The hash of the op that makes what is asserted, or of one of its twins; of any op now and then.
+ */
 static void put_seen(struct making *making, uint32_t thing)
 {
-    uint32_t op = thing == NONE || chance(making, 10) ? draw(making, making->world->ops)
-                                                      : making->thing[thing].op;
-    put(making, "hash", copied(making, making->world->op[op].made->hash.b, 32));
+    const struct world *world = making->world;
+    uint32_t op = draw(making, world->ops);
+    if (thing != NONE && chance(making, 92)) {
+        uint32_t from = op;
+        op = making->thing[thing].op;
+        for (uint32_t i = 0; i < world->ops; i++) {
+            uint32_t other = (from + i) % world->ops;
+            if (op_id_compare(&world->op[other].made->id, &world->op[op].made->id) == 0) {
+                op = other;
+                break;
+            }
+        }
+    }
+    put(making, "hash", copied(making, world->op[op].made->hash.b, 32));
 }
 
 static void user_assert(struct making *making)
@@ -697,7 +709,7 @@ static void some_fields(struct making *making, const struct recipe *recipe)
             remember_keyed(making);
         }
     }
-    if (making->target != NONE && chance(making, 12)) {
+    if (making->target != NONE && chance(making, 18)) {
         put_version(making);
     }
     if (chance(making, 2) && making->fields.count > 0) {
@@ -851,6 +863,24 @@ static void some_op(struct making *making, uint32_t theme)
     }
 }
 
+/* A user confirms the one of several claims with an id. */
+static void adopt(struct making *making, uint32_t claim)
+{
+    const struct made *made = making->world->op[claim].made;
+    making->kind = KIND_UserAssert;
+    making->fields = value_map();
+    making->floor_ms = at_of(making, claim);
+    put_id(making, "about", &made->id);
+    put(making, "hash", copied(making, made->hash.b, 32));
+    put_text(making, "assert", "confirm");
+    struct world_op op = {.by = making->user, .kind = making->kind};
+    op.at_ms = some_time(making, false);
+    op.payload = payload_in_hand(making);
+    place(making, &op);
+    uint32_t number = op_add(making->world, &op);
+    making->about[number] = NONE;
+}
+
 /* Another op in the place of one; its claim can be adopted. */
 static void some_twin(struct making *making, uint32_t theme)
 {
@@ -883,6 +913,10 @@ static void some_twin(struct making *making, uint32_t theme)
         number = twin_add(making->world, of, &other);
     }
     making->about[number] = making->target;
+    for (uint32_t i = draw(making, 3); i > 0 && making->world->op[of].kind == KIND_CreateClaim;
+         i--) {
+        adopt(making, chance(making, 50) ? of : number);
+    }
 }
 
 /* Authors ----------------------------------------------------------------------------- */
@@ -1010,7 +1044,7 @@ struct history *history_make(uint64_t seed)
     making.calm = chance(&making, 40);
     add_authors(&making);
     uint32_t theme = (uint32_t)(seed % THEMES);
-    uint32_t wanted = 30 + draw(&making, WORLD_OPS - 32);
+    uint32_t wanted = 30 + draw(&making, WORLD_OPS - 36);
     uint32_t twins = !making.calm && chance(&making, 60) ? 5 : 0;
     while (making.world->ops < wanted) {
         if (!making.calm && chance(&making, 2)) {

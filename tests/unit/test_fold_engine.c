@@ -148,9 +148,39 @@ static void a_tombstone_becomes_a_users(void **state)
     end(&tale);
 }
 
+/* Two claims have one id, and stand in turn: what they say of themselves is the same, but not what
+ * they rest on. */
+static void a_twin_that_rests_on_something_else_is_adopted(void **state)
+{
+    (void)state;
+    struct tale tale = begin();
+    (void)add(&tale, USER, 100, KIND_IngestEvidence, EVIDENCE);
+    (void)add(&tale, USER, 110, KIND_IngestEvidence, EVIDENCE);
+    uint32_t claim = add(&tale, USER, 200, KIND_CreateClaim, "{\"text\":\"a\",\"supports\":[@2]}");
+    struct world_op twin = {.kind = KIND_CreateClaim};
+    twin.payload = payload_from(tale.world, "{\"text\":\"a\",\"supports\":[@3]}");
+    (void)twin_add(tale.world, claim, &twin);
+    uint32_t below = add(&tale, USER, 210, KIND_CreateClaim, "{\"text\":\"b\",\"supports\":[@4]}");
+    (void)add(&tale, MACHINE, 300, KIND_TombstoneEvidence, "{\"evidence\":@2}");
+    (void)add(&tale, USER, 500, KIND_UserAssert,
+              "{\"about\":@4,\"assert\":\"confirm\",\"hash\":#4,\"if_version\":@2}");
+    uint32_t earlier = add(&tale, USER, 400, KIND_UserAssert,
+                           "{\"about\":@4,\"assert\":\"confirm\",\"hash\":#5,\"if_version\":@2}");
+    for (uint32_t op = 0; op < earlier; op++) {
+        deliver(&tale, op);
+    }
+    assert_status(&tale, claim, "Stale");
+    assert_status(&tale, below, "Stale");
+    deliver(&tale, earlier);
+    assert_status(&tale, claim, "Claim");
+    assert_status(&tale, below, "Claim");
+    end(&tale);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(a_twin_that_rests_on_something_else_is_adopted, support_teardown),
         cmocka_unit_test_teardown(a_tombstone_becomes_a_users, support_teardown),
     };
     support_init();
