@@ -116,8 +116,8 @@ static bool is_fall(const struct state *before, const struct state *entry)
     return before != NULL && entry != NULL && !state_is_invalid(before) && state_is_invalid(entry);
 }
 
-/* A cascade that stopped at the record may go through now: at each later entry of its supports up to
- * its own next one that makes them invalid. */
+/* A cascade that stopped at the record may go through now: at each later entry of its supports up
+ * to its own next one that makes them invalid. */
 static int push_supports(struct work *work, const struct spread *spread,
                          const struct op_id *support, const struct op_id *made)
 {
@@ -176,6 +176,32 @@ static int spread_through_supports(struct work *work, const struct spread *sprea
     return rv;
 }
 
+static int push_cascaded(struct work *work, const struct op_id *id, const struct op_id *made)
+{
+    struct entry entry = {.at = *made};
+    int rv = 0;
+    while (rv == 0) {
+        struct op_id after = entry.at;
+        rv = record_after(work->txn, id, &after, &entry);
+        if (rv == 0 && (entry.state.flags & STATE_CASCADED) != 0) {
+            rv = work_push_record(work, &entry.at, made, id, false);
+        }
+    }
+    return rv == ERR_UNKNOWN_ID ? 0 : rv;
+}
+
+int work_push_cascades(struct work *work, const struct op_id *id, const struct op_id *made)
+{
+    struct entry entry;
+    struct spread spread = {.id = id, .at = made, .to = &entry.state};
+    int rv = record_at(work->txn, id, made, &entry);
+    if (rv != 0 || !op_id_equal(state_maker(&entry.state, id), made)) {
+        return rv == ERR_UNKNOWN_ID ? 0 : rv;
+    }
+    rv = push_cascaded(work, id, made);
+    return rv != 0 ? rv : spread_through_supports(work, &spread);
+}
+
 /* Is the record valid from the entry to the next otherwise than it was? Then the next one is, or is
  * not any more, where it falls. */
 static int spread_to_next(struct work *work, const struct spread *spread)
@@ -196,8 +222,7 @@ static int spread_to_next(struct work *work, const struct spread *spread)
     return rv;
 }
 
-static int spread_setting(struct work *work, const struct spread *spread,
-                          const struct op_id *until)
+static int spread_setting(struct work *work, const struct spread *spread, const struct op_id *until)
 {
     uint8_t type = spread->to != NULL ? spread->to->type : spread->from->type;
     if (type == RECORD_LANE) {
@@ -214,8 +239,8 @@ static int spread_late(struct work *work, struct spread *spread)
         return rv;
     }
     spread->has_next = rv == 0;
-    const struct op_id *until =
-        spread->has_next && spread->before != NULL ? &spread->next.at : NULL;
+    const struct op_id *until = spread->has_next && spread->before != NULL ? &spread->next.at
+                                                                           : NULL;
     rv = work_push_readers(work, spread->id, spread->at, until);
     if (rv == 0) {
         rv = spread_to_next(work, spread);
@@ -242,7 +267,8 @@ int entry_set(struct work *work, const struct op_id *id, const struct op_id *at,
     }
     spread.from = rv == 0 ? &old.state : NULL;
     if (spread.from == NULL ? to == NULL : to != NULL && state_equal(spread.from, to)) {
-        return 0;
+        bool recast = op_id_equal(at, &work->recast) && is_fall(before, to);
+        return recast ? push_dependents(work, id, at, false) : 0;
     }
     if (to != NULL) {
         put.state = *to;

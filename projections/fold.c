@@ -150,6 +150,7 @@ static int unlink_all(struct work *work, const struct op_id *at)
     rv = note_marks(work, at);
     for (bool first = true; rv == 0; first = false) {
         rv = order_next_of(work->txn, at, first, part, &place);
+        work->has_twins = work->has_twins || (rv == 0 && !first);
         if (rv == 0) {
             rv = log_row(work->txn, place.n, &row);
         }
@@ -589,6 +590,7 @@ static int evaluate_standing(struct work *work, const struct op_hash *part,
 static void clear_work(struct work *work)
 {
     arena_reset(&work->arena);
+    work->has_twins = false;
     buf_clear(&work->keys);
     buf_clear(&work->lanes);
     buf_clear(&work->versions);
@@ -629,18 +631,20 @@ static int evaluate(struct work *work, const struct op_id *at)
 /* A run ----------------------------------------------------------------------------------- */
 
 /* An op that has come, or stands otherwise: who names its id, or the record that it makes, may come
- * out otherwise. */
+ * out otherwise. How far its cascade goes may be another matter, too, though it leaves what it
+ * left. */
 static int evaluate_touched(struct work *work, const struct op_id *at)
 {
     bool fresh = work_is_fresh(work, at);
+    work->recast = *at;
     int rv = evaluate(work, at);
-    if (rv == 0 && !fresh) {
-        rv = work_push_readers(work, at, at, NULL);
-    }
     for (size_t i = 0; rv == 0 && !fresh && i < work->keys.len; i += sizeof(struct op_id)) {
-        struct op_id key; /* Of a keyed record, how many make it counts, too. */
+        struct op_id key; /* Its own is among them. Of a keyed record, how many make it counts. */
         memcpy(key.b, work->keys.data + i, sizeof(key.b));
         rv = work_push_readers(work, &key, at, NULL);
+        if (rv == 0 && work->has_twins) { /* What it makes may rest on something else now. */
+            rv = work_push_cascades(work, &key, at);
+        }
     }
     return rv;
 }

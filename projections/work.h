@@ -14,6 +14,7 @@ struct work {
     struct op_id latest; /* The greatest position evaluated before this run. */
     struct queue queue;
     struct refs refs;    /* Of the op in hand. */
+    bool has_twins;      /* Others have its id, and one may have stood in its place. */
     struct buf keys;     /* struct op_id: where it may have left entries before; … */
     struct buf lanes;    /* struct lane_place: where a claim of it was; … */
     struct buf versions; /* struct taken: what versions it had taken. */
@@ -24,6 +25,7 @@ struct work {
     struct op_id end;
     struct op_id cause;  /* The op of the cascades in hand: … */
     bool cause_is_final; /* … is it a TombstoneEvidence by a user? */
+    struct op_id recast; /* An op whose cascade may go farther now, or less far. */
 };
 
 /* Nothing was ever evaluated at or after a position that is fresh: nothing later can come out
@@ -58,6 +60,10 @@ int work_read_refs(struct work *work, const struct row *row, struct value *field
  * otherwise. before is the state before the position, NULL: there was no record. */
 int entry_set(struct work *work, const struct op_id *id, const struct op_id *at,
               const struct state *before, const struct state *to) ERR_MUST_CHECK;
+
+/* If a record was made at a position: all cascades that may come to it, and that came. */
+int work_push_cascades(struct work *work, const struct op_id *id,
+                       const struct op_id *made) ERR_MUST_CHECK;
 
 /* Do what a task about a record asks for. */
 int cascade_visit(struct work *work, const struct task *task) ERR_MUST_CHECK;

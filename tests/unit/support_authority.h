@@ -12,7 +12,7 @@
 
 #define WORLD_KEYS 16u
 #define WORLD_TOKENS 48u
-#define WORLD_OPS 96u
+#define WORLD_OPS 128u
 #define RULES_MAX 2u
 #define CUT_MAX 4u
 #define TARGETS_MAX 3u
