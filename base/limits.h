@@ -83,6 +83,9 @@
 #define LIMIT_JSON_LINE KIB(256)       /* bytes of one line of JSON input */
 #define LIMIT_TREE_BYTES MIB(8)        /* memory of one request or response tree */
 
+/* Answers about records (spec/queries.md). */
+#define LIMIT_ENTITY_GROUP 4096u       /* entities that hang together by merges and splits */
+
 /* clang-format on */
 
 _Static_assert(sizeof(void *) == 8, "meshlog maps its store into memory: 64-bit only");
