@@ -2,7 +2,6 @@
 
 #include <stdlib.h>
 
-#include "oplog/kinds.h"
 #include "projections/ids.h"
 
 /* Words --------------------------------------------------------------------------------- */
@@ -55,7 +54,6 @@ static int made_by(struct txn *txn, struct arena *arena, const struct op_id *at,
 {
     struct entry entry;
     struct said said;
-    bool keyed;
     int rv = record_now(txn, at, &entry);
     *out = *at;
     if (rv != ERR_UNKNOWN_ID) {
@@ -63,7 +61,7 @@ static int made_by(struct txn *txn, struct arena *arena, const struct op_id *at,
     }
     arena_reset(arena);
     rv = said_at(txn, arena, at, &said);
-    return rv != 0 ? rv : keyed_id(arena, said.kind, &said.fields, &keyed, out);
+    return rv != 0 ? rv : said_makes(arena, &said, out);
 }
 
 static int compare_ids(const void *a, const void *b)

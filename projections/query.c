@@ -3,6 +3,7 @@
 #include "base/limits.h"
 #include "oplog/db.h"
 #include "oplog/payload.h"
+#include "projections/ids.h"
 
 /* Is a position after the one that is asked about? */
 static bool is_after(const struct op_id *as_of, const struct op_id *at)
@@ -51,6 +52,13 @@ bool said_id(const struct said *said, const char *field, struct op_id *out)
     }
     memcpy(out->b, bytes.data, bytes.len);
     return true;
+}
+
+int said_makes(struct arena *arena, struct said *said, struct op_id *out)
+{
+    bool keyed;
+    *out = said->at;
+    return keyed_id(arena, said->kind, &said->fields, &keyed, out);
 }
 
 /* Records ------------------------------------------------------------------------------- */

@@ -31,6 +31,9 @@ int said_at(struct txn *txn, struct arena *arena, const struct op_id *at,
 /* The id in a field of it; false if there is none. */
 bool said_id(const struct said *said, const char *field, struct op_id *out);
 
+/* The record that a creation makes, or would make: under its own id, unless it is keyed. */
+int said_makes(struct arena *arena, struct said *said, struct op_id *out) ERR_MUST_CHECK;
+
 /* Did the folds apply it? */
 static inline bool said_counts(const struct said *said)
 {
