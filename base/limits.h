@@ -83,6 +83,20 @@
 #define LIMIT_JSON_LINE KIB(256)       /* bytes of one line of JSON input */
 #define LIMIT_TREE_BYTES MIB(8)        /* memory of one request or response tree */
 
+/* Answers about records (spec/queries.md). */
+#define LIMIT_ENTITY_GROUP 4096u       /* entities that hang together by merges and splits */
+#define LIMIT_ENTITY_CLAIMS 4096u      /* claims about one that are named */
+#define LIMIT_GRAPH_RECORDS 8192u      /* records of one graph */
+#define LIMIT_GRAPH_EDGES 16384u       /* what rests on what in it */
+#define LIMIT_WHY_DEPTH 12u            /* levels of what a record rests on */
+#define LIMIT_WHY_RECORDS 256u         /* records in them, all together */
+#define LIMIT_WHY_ENTRIES 256u         /* entries of its history, the last ones */
+#define LIMIT_WHY_DEPENDENTS 16u       /* records that rest on it, by name */
+#define LIMIT_WHY_COUNT 100000u        /* … and by number */
+#define LIMIT_WHY_CHANGES 256u         /* records that one op has changed */
+#define LIMIT_ABOUT 256u               /* bytes of what a record is about, in one line */
+#define LIMIT_WHY_STEPS 1000u          /* records from one that fell to what made it fall */
+
 /* clang-format on */
 
 _Static_assert(sizeof(void *) == 8, "meshlog maps its store into memory: 64-bit only");
@@ -93,6 +107,7 @@ _Static_assert(LIMIT_TXN_BYTES + 2 * 4096ull * LIMIT_TXN_OPS < LIMIT_MAP_HEADROO
 _Static_assert(LIMIT_TXN_OPS >= LIMIT_SEGMENT_OPS, "one segment must fit a transaction");
 _Static_assert(LIMIT_GROUP_OPS >= LIMIT_SEGMENT_OPS, "a full segment should fit a group");
 _Static_assert(2 * LIMIT_FIELD_TEXT < LIMIT_PAYLOAD, "a text must fit a payload, and more with it");
+_Static_assert(2 * LIMIT_WHY_DEPTH + 8 < LIMIT_TREE_DEPTH, "the levels of a why must fit a tree");
 _Static_assert(2 * LIMIT_FIELD_IDS < LIMIT_ITEMS, "the ids of a field must fit a tree");
 
 #endif

@@ -89,6 +89,38 @@ static const struct flag fsm_flags[] = {
     {.name = NULL},
 };
 
+#define AS_OF_FLAG                                                                                 \
+    {                                                                                              \
+        "as-of", FLAG_TEXT, "as_of", "ID", "as it was when this op was the last one"               \
+    }
+
+static const struct flag as_of_flags[] = {
+    AS_OF_FLAG,
+    {.name = NULL},
+};
+
+static const struct flag claim_list_flags[] = {
+    {"status", FLAG_TEXT, "status", "S",
+     "Hint, Claim, Fact, Disputed, Rejected, Superseded, Stale"},
+    {"subject", FLAG_TEXT, "subject", "S", "only claims with this subject, as written"},
+    {"predicate", FLAG_TEXT, "predicate", "P", "only claims with this predicate"},
+    AS_OF_FLAG,
+    {.name = NULL},
+};
+
+static const struct flag records_flags[] = {
+    {"type", FLAG_TEXT, "type", "T", "evidence, entity, claim, episode, action, artifact, job, …"},
+    {"status", FLAG_TEXT, "status", "S", "only those that are so"},
+    AS_OF_FLAG,
+    {.name = NULL},
+};
+
+static const struct flag graph_flags[] = {
+    {"format", FLAG_TEXT, "format", "FORMAT", "json or dot (json)"},
+    AS_OF_FLAG,
+    {.name = NULL},
+};
+
 static const struct flag check_flags[] = {
     {"invocation", FLAG_TEXT, "invocation", "T", "the invocation"},
     {"proof", FLAG_TEXTS, "proofs", "T", "a delegation, in any order; may be repeated"},
@@ -388,15 +420,101 @@ const struct command commands[] = {
      .run = run_seal,
      .print = print_seal},
     {.name = "why",
-     .summary = "Say why an op counts or not, and who allowed it.",
-     .usage = "why ID",
+     .summary = "Say why a record is what it is, or why an op counts or not.",
+     .usage = "why ID [--as-of ID]",
      .params = {"id"},
      .required = 1,
-     .notes = "The first 6 or more letters of the id are enough if no other begins with them.",
-     .examples = "meshlog why 01J9ZC4V5M",
+     .flags = as_of_flags,
+     .notes =
+         "Of a record: what it says, who made it and who allowed that, on what it rests, what\n"
+         "changed it and why, and what rests on it. Of an op: its verdict, what is in its way\n"
+         "if it is refused, and which records it changed.\n"
+         "The first 6 or more letters of the id are enough if no other begins with them.",
+     .examples = "meshlog why 01J9ZC4V5M\n"
+                 "meshlog why 01J9ZC4V5M --as-of 01J9ZD0000\n"
+                 "meshlog --json why 01J9ZC4V5MQ0W2X8K3R7T6Y5PA",
      .needs_store = true,
      .run = run_why,
      .print = print_why},
+    {.name = "claim list",
+     .summary = "List claims.",
+     .usage = "claim list [--status S] [--subject S] [--predicate P] [--as-of ID]",
+     .flags = claim_list_flags,
+     .examples = "meshlog claim list --status Fact\n"
+                 "meshlog claim list --subject Ada --predicate 'lives in'",
+     .needs_store = true,
+     .run = run_claim_list,
+     .print = print_claims},
+    {.name = "claim show",
+     .summary = "Show one claim.",
+     .usage = "claim show ID [--as-of ID]",
+     .params = {"id"},
+     .required = 1,
+     .flags = as_of_flags,
+     .notes = "`meshlog why` says how it came to be what it is.",
+     .examples = "meshlog claim show 01J9ZC4V5M",
+     .needs_store = true,
+     .run = run_claim_show,
+     .print = print_claim},
+    {.name = "entity show",
+     .summary = "Show an entity: its names, what is merged with it, and the claims about it.",
+     .usage = "entity show ID|NAME [--as-of ID]",
+     .params = {"id"},
+     .required = 1,
+     .flags = as_of_flags,
+     .notes = "A name leads to the entity that has it now, through merges and splits. Claims are\n"
+              "those whose subject is one of its names, its id, or the id of one that is merged\n"
+              "into it.",
+     .examples = "meshlog entity show Ada\n"
+                 "meshlog entity show 01J9ZC4V5M",
+     .needs_store = true,
+     .run = run_entity_show,
+     .print = print_entity},
+    {.name = "records",
+     .summary = "List records of any type.",
+     .usage = "records [--type T] [--status S] [--as-of ID]",
+     .flags = records_flags,
+     .examples = "meshlog records --type evidence --status Tombstoned\n"
+                 "meshlog records --as-of 01J9ZC4V5M",
+     .needs_store = true,
+     .run = run_records,
+     .print = print_records},
+    {.name = "graph",
+     .summary = "Show what rests on what, of all records or around one.",
+     .usage = "graph [ID] [--format json|dot] [--as-of ID]",
+     .params = {"id"},
+     .flags = graph_flags,
+     .notes = "With ID: that record, all that it rests on, and all that rests on it.",
+     .examples = "meshlog graph 01J9ZC4V5M --format dot | dot -Tsvg > graph.svg\n"
+                 "meshlog --json graph",
+     .needs_store = true,
+     .run = run_graph,
+     .print = print_graph},
+    {.name = "rules",
+     .summary = "Show the rules of the mesh.",
+     .usage = "rules [--as-of ID]",
+     .flags = as_of_flags,
+     .examples = "meshlog rules",
+     .needs_store = true,
+     .run = run_rules,
+     .print = print_rules},
+    {.name = "digest",
+     .summary = "Show a hash over all records: equal on all nodes that have the same ops.",
+     .usage = "digest [--as-of ID]",
+     .flags = as_of_flags,
+     .examples = "meshlog digest\n"
+                 "meshlog digest --as-of 01J9ZC4V5M",
+     .needs_store = true,
+     .run = run_digest,
+     .print = print_digest},
+    {.name = "rebuild",
+     .summary = "Make all records anew from the log. They come out the same, or else it is told.",
+     .usage = "rebuild",
+     .notes = "Needs no key, and signs nothing. Readers see the old records until it is done.",
+     .examples = "meshlog rebuild",
+     .needs_store = true,
+     .run = run_rebuild,
+     .print = print_rebuild},
     {.name = "backup",
      .summary = "Copy the store into a new folder, also while it is being written to.",
      .usage = "backup DIR",

@@ -64,6 +64,8 @@ const struct flag *flag_find(const struct command *command, struct bytes name);
 command_fn run_init, run_append, run_log, run_show, run_frontier, run_verify, run_export,
     run_import, run_repair, run_backup, run_compact, run_root, run_nodes, run_grants, run_delegate,
     run_accept, run_revoke, run_seal, run_why, run_ucan_inspect, run_ucan_check, run_ucan_mint,
-    run_ucan_policy, run_fsm, run_bench, run_bench_memory, run_demo, run_help, run_version;
+    run_ucan_policy, run_fsm, run_claim_list, run_claim_show, run_entity_show, run_records,
+    run_rules, run_graph, run_digest, run_rebuild, run_bench, run_bench_memory, run_demo, run_help,
+    run_version;
 
 #endif

@@ -252,32 +252,3 @@ void print_seal(struct printer *printer, const struct value *response)
         say(printer, "\n");
     }
 }
-
-void print_why(struct printer *printer, const struct value *response)
-{
-    const struct value *chain = value_get(response, "chain");
-    say_tint(printer, TINT_BOLD);
-    say_field(printer, response, "kind");
-    say_tint(printer, TINT_PLAIN);
-    say(printer, "  ");
-    say_field(printer, response, "id");
-    say(printer, "\n  author   ");
-    say_field(printer, response, "author");
-    say(printer, "\n  verdict  ");
-    say_verdict(printer, response);
-    say(printer, "\n  because  ");
-    say_field(printer, response, "detail");
-    say(printer, "\n");
-    for (uint32_t i = 0; i < count_of(response, "chain"); i++) {
-        const struct value *token = &chain->items[i];
-        say(printer, "  %-8s ", i == 0 ? "tokens" : "");
-        say_field(printer, token, "cid");
-        say(printer, "\n           to ");
-        say_node(printer, token, "aud");
-        say(printer, ": ");
-        say_field(printer, token, "cmd");
-        say(printer, " ");
-        say_window(printer, token);
-        say(printer, "\n");
-    }
-}

@@ -7,10 +7,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/text.h"
+#include "node/wall.h"
 
 /* More than a chunk of the log or the results of a group can take as text. */
 #define OUT_MAX MIB(256)
@@ -122,13 +122,6 @@ static void note(void *ctx, const char *text)
 #define REDRAW_MS 100u
 #define BAR_MAX 40u
 #define LINE_WIDTH 80u /* Of a terminal that does not tell. */
-
-static uint64_t steady_ms(void)
-{
-    struct timespec now;
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
-}
 
 void progress_bar(const char *what, uint64_t done, uint64_t total, unsigned width, char *out,
                   size_t size)

@@ -1,198 +1,47 @@
+#include "node/asof.h"
 #include "node/command.h"
-#include "node/known.h"
-#include "node/opview.h"
-#include "node/parked.h"
-#include "node/refusal.h"
+#include "node/recordarg.h"
 #include "node/request.h"
-#include "node/tokenview.h"
+#include "node/whyop.h"
+#include "node/whyrecord.h"
 
-/* What is said of each reason around the op or token that decided it. */
-static const struct {
-    uint8_t reason;
-    const char *before;
-    const char *after;
-} sentences[] = {
-    {REASON_NONE, "The token ", " grants it."},
-    {REASON_NO_GRANT, "The token ", " of its author does not allow what it does."},
-    {REASON_POLICY, "The policy of the token ", " does not hold for it."},
-    {REASON_NOT_IN_FORCE, "The token ", " was not in force when it was written."},
-    {REASON_REVOKED, "Its author's token was revoked by the op ", "; the cut does not reach it."},
-    {REASON_TWIN, "The op ", " has the same id, so neither counts."},
-    {REASON_ERASED, "The op ", " erased it."},
-    {REASON_ABANDONED, "Its author gave it up with the op ", "."},
-};
-
-/* Where nothing decided it but the op and the records. */
-static struct bytes bare_detail(const struct verdict *verdict)
+/* A text may stand for a record and for an op: of the same id, then the record is meant; of
+ * another, then more letters are needed. */
+static int explain_either(struct call *call, struct txn *txn, const struct value *value,
+                          const struct op_id *as_of, const struct op_id *record)
 {
-    const char *rule = rule_sentence(verdict->rule);
-    if (verdict->state == VERDICT_APPLIED) {
-        return bytes_of_text("What it carries is good, and that is all it needs.");
+    struct op_id op;
+    int rv = request_id(call, txn, value, &op);
+    if (rv == ERR_UNKNOWN_ID || (rv == 0 && op_id_compare(&op, record) == 0)) {
+        return explain_record(call, txn, as_of, record);
     }
-    return bytes_of_text(rule != NULL ? rule : reason_sentence(verdict->reason));
-}
-
-/* One plain sentence; by is empty where nothing decided it but the op. */
-static struct bytes detail_of(struct arena *arena, const struct cause *cause, struct bytes by)
-{
-    uint8_t reason = cause->verdict.reason;
-    int len = (int)by.len;
-    if (reason == REASON_REVOKED && cause->has_op && cause->has_cid) {
-        char cid[CID_TEXT];
-        cid_to_text(&cause->cid, cid);
-        return arena_format(arena,
-                            "Its author's token %s was revoked by the op %.*s; the cut does not "
-                            "reach it.",
-                            cid, len, by.data);
-    }
-    if (cause->verdict.state == VERDICT_APPLIED && cause->has_op) {
-        return arena_format(arena, "It stands because the op %.*s confirms it.", len, by.data);
-    }
-    for (size_t i = 0; len > 0 && i < sizeof(sentences) / sizeof(sentences[0]); i++) {
-        if (sentences[i].reason == reason) {
-            return arena_format(arena, "%s%.*s%s", sentences[i].before, len, by.data,
-                                sentences[i].after);
-        }
-    }
-    return bare_detail(&cause->verdict);
-}
-
-static void put_cause(struct arena *arena, const struct cause *cause, struct value *out)
-{
-    struct value by = cause->has_op    ? view_id(arena, &cause->op)
-                      : cause->has_cid ? view_cid(arena, &cause->cid)
-                                       : value_null();
-    struct bytes name = by.type == VALUE_TEXT ? by.bytes : bytes_of("", 0);
-    view_verdict(arena, &cause->verdict, out);
-    value_put(arena, out, "by", by);
-    value_put(arena, out, "detail", value_text_of(detail_of(arena, cause, name)));
-}
-
-static void put_op(struct arena *arena, const struct op_author *author,
-                   const struct walk_item *item, struct value *out)
-{
-    value_put(arena, out, "id", view_id(arena, &item->row.op.id));
-    value_put(arena, out, "type", value_text("op"));
-    value_put(arena, out, "kind", view_kind(item->row.op.kind));
-    value_put(arena, out, "author", view_did(arena, author->b));
-}
-
-/* Tokens ---------------------------------------------------------------------------------- */
-
-/* One token of a chain, with the name of whom it is for. */
-static int push_link(struct txn *txn, struct arena *arena, const struct grant *grant,
-                     struct value *chain)
-{
-    struct known_name name;
-    struct value link = value_map();
-    int rv = known_name(txn, &grant->token.audience, &name);
-    if (rv == 0) {
-        token_view(arena, &grant->token, &link);
-        value_put(arena, &link, "name", view_name(arena, &name));
-        value_push(arena, chain, link);
-    }
-    return rv;
-}
-
-/* The tokens from the root to the one that decided, at the op's own time. */
-static int view_tokens(struct txn *txn, struct arena *arena, const struct cause *cause,
-                       int64_t time, struct value *out)
-{
-    struct grant grant;
-    *out = value_array();
-    if (!cause->has_cid) {
-        return 0;
-    }
-    int rv = grant_find(txn, arena, &cause->cid, time, &grant);
-    for (uint32_t i = 0; rv == 0 && i < grant.chain_len; i++) {
-        struct grant above;
-        rv = grant_find(txn, arena, &grant.chain[i], time, &above);
-        if (rv == 0) {
-            rv = push_link(txn, arena, &above, out);
-        }
-    }
-    return rv == ERR_UNKNOWN_ID ? 0 : rv;
-}
-
-/* Ops --------------------------------------------------------------------------------------- */
-
-static int explain_stored(struct call *call, struct txn *txn, const struct walk_item *item)
-{
-    struct arena *arena = call->arena;
-    struct op_author author;
-    struct cause cause;
-    struct value chain;
-    struct value response = response_ok(arena);
-    int rv = author_key(txn, item->row.author_ix, &author);
-    if (rv == 0) {
-        rv = authority_cause(txn, item->row.n, &cause);
-    }
-    if (rv == 0) {
-        int64_t time = (int64_t)(op_id_wall_ms(&item->row.op.id) / 1000);
-        rv = view_tokens(txn, arena, &cause, time, &chain);
-    }
-    if (rv != 0) {
-        return call_fail_store(call, rv == ERR_UNKNOWN_ID ? ERR_CORRUPT : rv);
-    }
-    if (cause.verdict.state == VERDICT_APPLIED && item->place.outcome.state != VERDICT_APPLIED) {
-        cause.verdict = item->place.outcome; /* It stands, and the records say no. */
-        cause.has_op = false;
-        cause.has_cid = false;
-    }
-    put_op(arena, &author, item, &response);
-    put_cause(arena, &cause, &response);
-    value_put(arena, &response, "chain", chain);
-    return call_emit(call, &response);
-}
-
-/* The search for an op among the parked ones. */
-struct search {
-    struct arena *arena;
-    struct op_id id;
-    struct value response;
-    bool found;
-};
-
-static int look(void *ctx, const struct op_author *author, const struct walk_item *item)
-{
-    struct search *search = ctx;
-    struct cause cause = {.verdict = item->place.verdict};
-    if (!search->found && op_id_compare(&item->row.op.id, &search->id) == 0) {
-        search->found = true;
-        put_op(search->arena, author, item, &search->response);
-        put_cause(search->arena, &cause, &search->response);
-        value_put(search->arena, &search->response, "chain", value_array());
-    }
-    return 0;
-}
-
-static int explain_parked(struct call *call, struct txn *txn, const struct op_id *id)
-{
-    struct search search = {.arena = call->arena, .id = *id};
-    search.response = response_ok(call->arena);
-    int rv = parked_walk(txn, look, &search);
-    if (rv == 0 && !search.found) {
-        rv = ERR_UNKNOWN_ID;
-    }
-    return rv != 0 ? request_fail_id(call, rv, value_get(call->request, "id"))
-                   : call_emit(call, &search.response);
+    return rv != 0 ? rv
+                   : call_fail(call, ERR_AMBIGUOUS_ID,
+                               "A record and an op have ids that begin with %.*s: give more "
+                               "letters.",
+                               (int)value->bytes.len, (const char *)value->bytes.data);
 }
 
 static int explain(struct call *call, struct txn *txn)
 {
+    const struct value *value = value_get(call->request, "id");
+    struct op_id room;
+    const struct op_id *as_of;
     struct op_id id;
-    struct walk_item item;
-    bool twin;
-    int rv = request_id(call, txn, value_get(call->request, "id"), &id);
+    struct entry entry;
+    int rv = request_as_of(call, txn, &room, &as_of);
     if (rv != 0) {
         return rv;
     }
-    rv = request_stored(txn, &id, &item, &twin);
-    if (rv == ERR_UNKNOWN_ID) {
-        return explain_parked(call, txn, &id);
+    rv = request_record(call, txn, value, 0, &id, &entry);
+    if (rv == 0) {
+        return explain_either(call, txn, value, as_of, &id);
     }
-    struct walk at = {.at_known = true, .at = id};
-    return rv != 0 ? request_fail_walk(call, &at, rv) : explain_stored(call, txn, &item);
+    if (rv != ERR_UNKNOWN_ID) {
+        return rv;
+    }
+    rv = request_id(call, txn, value, &id);
+    return rv != 0 ? rv : explain_op(call, txn, &id);
 }
 
 int run_why(struct call *call)
