@@ -64,6 +64,8 @@ const struct flag *flag_find(const struct command *command, struct bytes name);
 command_fn run_init, run_append, run_log, run_show, run_frontier, run_verify, run_export,
     run_import, run_repair, run_backup, run_compact, run_root, run_nodes, run_grants, run_delegate,
     run_accept, run_revoke, run_seal, run_why, run_ucan_inspect, run_ucan_check, run_ucan_mint,
-    run_ucan_policy, run_fsm, run_bench, run_bench_memory, run_demo, run_help, run_version;
+    run_ucan_policy, run_job_schedule, run_job_claim, run_job_renew, run_job_start, run_job_commit,
+    run_job_complete, run_job_yield, run_job_expire, run_job_fail, run_job_cancel, run_job_list,
+    run_job_show, run_fsm, run_bench, run_bench_memory, run_demo, run_help, run_version;
 
 #endif
