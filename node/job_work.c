@@ -42,8 +42,7 @@ static bool is_own(const struct job_task *task, const struct op_author *author)
     return memcmp(author->b, task->writer.node->public, sizeof(author->b)) == 0;
 }
 
-/* The execution of this node that is meant: that which holds the job, else the last one at work,
- * else the last one. */
+/* The execution of this node that is meant: the last one at work, else the last one. */
 static int find_own(struct job_task *task, struct txn *txn, struct op_id *out)
 {
     struct op_id id = {{0}};
@@ -58,10 +57,6 @@ static int find_own(struct job_task *task, struct txn *txn, struct op_id *out)
         }
         if (!is_own(task, &author)) {
             continue;
-        }
-        if (op_id_equal(&id, &task->job.state.by)) {
-            *out = id;
-            return 0;
         }
         if (is_at_work(&entry.state) || !at_work) {
             *out = id;
