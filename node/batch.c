@@ -205,14 +205,14 @@ static int emit_slot(struct batch *batch, const struct slot *slot)
         const char *rule = rule_code(slot->verdict.rule);
         value_put(arena, &response, "error",
                   value_text(reason != NULL ? reason : err_code(slot->err)));
-        if (reason != NULL) {
-            value_put(arena, &response, "rule", rule != NULL ? value_text(rule) : value_null());
-        }
         value_put(
             arena, &response, "message",
             value_text_of(arena_format(arena, "Line %" PRIu64 " is refused: %.*s", slot->line,
                                        (int)slot->message.len, (const char *)slot->message.data)));
         value_put(arena, &response, "line", value_int((int64_t)slot->line));
+        if (reason != NULL) {
+            value_put(arena, &response, "rule", rule != NULL ? value_text(rule) : value_null());
+        }
     }
     value_put(arena, &response, "ref", slot->ref);
     return call_emit(batch->call, &response);

@@ -19,14 +19,19 @@ void changes_free(struct changes *changes)
 
 /* Seeing ------------------------------------------------------------------------------- */
 
+int changes_note(struct changes *changes, const struct change *change)
+{
+    struct change noted = *change;
+    noted.step = changes->count++;
+    buf_put(&changes->seen, &noted, sizeof(noted));
+    return buf_error(&changes->seen);
+}
+
 static int see(void *ctx, const struct op_id *id, const struct op_hash *hash, struct verdict from,
                struct verdict to)
 {
-    struct changes *changes = ctx;
-    struct change change = {
-        .id = *id, .hash = *hash, .from = from, .to = to, .step = changes->count++};
-    buf_put(&changes->seen, &change, sizeof(change));
-    return buf_error(&changes->seen);
+    struct change change = {.id = *id, .hash = *hash, .from = from, .to = to};
+    return changes_note(ctx, &change);
 }
 
 static int see_record(void *ctx, const struct op_id *id, const struct entry *from,
@@ -52,8 +57,8 @@ void changes_watch(struct changes *changes, struct txn *txn)
     changes->count = 0;
     changes->record_count = 0;
     changes->watch = (struct record_watch){.changed = see_record, .ctx = changes};
-    txn_watch_verdicts(txn, see, changes);
-    txn_watch_records(txn, &changes->watch);
+    store_watch_verdicts(txn_store(txn), see, changes);
+    store_watch_records(txn_store(txn), &changes->watch);
 }
 
 /* Summing up ---------------------------------------------------------------------------- */
@@ -126,23 +131,23 @@ static uint64_t sum_up_records(struct record_change *all, uint64_t count)
     return kept;
 }
 
-int changes_end(struct changes *changes, struct txn *txn)
+static int forget(struct changes *changes, int rv)
 {
-    int rv = txn_fold(txn);
+    changes->count = 0;
+    changes->record_count = 0;
+    return rv;
+}
+
+int changes_sum_up(struct changes *changes)
+{
     struct change *all = (void *)changes->seen.data;
     struct record_change *records = (void *)changes->records_seen.data;
-    txn_watch_verdicts(txn, NULL, NULL);
-    txn_watch_records(txn, NULL);
-    if (rv == 0) {
-        rv = buf_error(&changes->seen);
-    }
+    int rv = buf_error(&changes->seen);
     if (rv == 0) {
         rv = buf_error(&changes->records_seen);
     }
     if (rv != 0) {
-        changes->count = 0;
-        changes->record_count = 0;
-        return rv;
+        return forget(changes, rv);
     }
     if (changes->count > 1) {
         qsort(all, changes->count, sizeof(*all), compare);
@@ -153,6 +158,14 @@ int changes_end(struct changes *changes, struct txn *txn)
     changes->count = sum_up(all, changes->count);
     changes->record_count = sum_up_records(records, changes->record_count);
     return 0;
+}
+
+int changes_end(struct changes *changes, struct txn *txn)
+{
+    int rv = txn_fold(txn);
+    store_watch_verdicts(txn_store(txn), NULL, NULL);
+    store_watch_records(txn_store(txn), NULL);
+    return rv == 0 ? changes_sum_up(changes) : forget(changes, rv);
 }
 
 const struct change *changes_at(const struct changes *changes, uint64_t i)

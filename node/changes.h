@@ -36,6 +36,11 @@ struct changes {
 void changes_init(struct changes *changes);
 void changes_free(struct changes *changes);
 
+/* Note one that was seen otherwise; afterwards leave only one change for each op, as changes_end
+ * does. */
+int changes_note(struct changes *changes, const struct change *change) ERR_MUST_CHECK;
+int changes_sum_up(struct changes *changes) ERR_MUST_CHECK;
+
 /* Forget what was seen, and see what happens in the transaction from now on. */
 void changes_watch(struct changes *changes, struct txn *txn);
 

@@ -22,11 +22,11 @@ static void tell_failure(struct call *call, struct printer *printer, int err)
     arena_reset(call->arena);
     value_put(call->arena, &response, "ok", value_bool(false));
     value_put(call->arena, &response, "error", value_text(call_error_code(call, err)));
+    value_put(call->arena, &response, "message", value_text(message));
     if (err == ERR_REFUSED && call->refusal.reason != REASON_NONE) {
         const char *rule = rule_code(call->refusal.rule);
         value_put(call->arena, &response, "rule", rule != NULL ? value_text(rule) : value_null());
     }
-    value_put(call->arena, &response, "message", value_text(message));
     if (call->sink->emit(call->sink->ctx, &response) != 0) {
         say_aside(printer, message);
     }

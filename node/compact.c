@@ -46,7 +46,7 @@ int run_compact(struct call *call)
     struct store *store;
     bool final = false;
     (void)value_get_bool(call->request, "final", &final);
-    int rv = call_open(call, STORE_WRITE, &store);
+    int rv = call_open(call, STORE_ALONE, &store);
     if (rv != 0) {
         return rv;
     }

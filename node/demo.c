@@ -147,7 +147,8 @@ static int scene_append(struct demo *demo)
                            "printed.");
     if (rv == 0) {
         rv = RUN(demo, "laptop", "append", "IngestEvidence", "--payload",
-                 "{\"source_type\":\"note\",\"source_anchor\":\"door\",\"size\":12}");
+                 "{\"source_type\":\"note\",\"source_anchor\":\"door\",\"size\":13,\"content\":"
+                 "\"538b927307b79bb19272632dd0ccd1744af206e58d497c97f559dc5d8350f024\"}");
     }
     last_id(demo, evidence);
     if (rv == 0) {

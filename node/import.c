@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "node/command.h"
 #include "node/reading.h"
+#include "node/undone.h"
 #include "node/wall.h"
 
 /* The answer ---------------------------------------------------------------------------- */
@@ -21,7 +22,8 @@ static struct value reasons_of(struct arena *arena, const struct import_result *
     return reasons;
 }
 
-static int emit_result(struct reading *r, int err)
+/* undone: a map with what came of own ops, which is added; NULL: nothing was taken. */
+static int emit_result(struct bundle_reading *r, const struct value *undone, int err)
 {
     struct call *call = r->call;
     struct arena *arena = call->arena;
@@ -42,6 +44,9 @@ static int emit_result(struct reading *r, int err)
     value_put(arena, &response, "reasons", reasons_of(arena, result, err));
     value_put(arena, &response, "repaired", value_int((int64_t)result->repaired));
     value_put(arena, &response, "own", value_int((int64_t)result->own));
+    for (uint32_t i = 0; undone != NULL && i < undone->count; i++) {
+        value_put_key(arena, &response, undone->entries[i].key, undone->entries[i].value);
+    }
     int rv = call_emit(call, &response);
     call->told = rv == 0 && err != 0;
     return rv != 0 ? rv : err;
@@ -49,16 +54,25 @@ static int emit_result(struct reading *r, int err)
 
 /* The work ------------------------------------------------------------------------------ */
 
-static int take(struct reading *r)
+static int take(struct bundle_reading *r)
 {
     struct store *store;
+    struct undone undone;
+    struct value undone_view = value_map();
     int rv = call_open(r->call, STORE_WRITE, &store);
     if (rv != 0) {
         return rv;
     }
-    rv = import_bundle(store, &r->reader, wall_ms(), &r->result);
+    rv = undone_watch(&undone, store);
+    if (rv == 0) {
+        rv = import_bundle(store, &r->reader, wall_ms(), &r->result);
+    }
+    int ended = undone_end(&undone, store, r->call->arena, &undone_view);
+    undone_free(&undone);
     if (rv != 0) {
         rv = reading_fail_import(r, store_mesh(store), rv);
+    } else if (ended != 0) {
+        rv = call_fail_store(r->call, ended);
     } else if (r->result.held_back > 0) {
         rv = call_fail(r->call, ERR_LIMIT,
                        "%s ops of %s are dated in the future and find no room to wait: import it "
@@ -66,12 +80,12 @@ static int take(struct reading *r)
                        text_count(r->result.held_back).text, r->name);
     }
     store_close(store);
-    return emit_result(r, rv);
+    return emit_result(r, &undone_view, rv);
 }
 
 int run_import(struct call *call)
 {
-    struct reading r = {.call = call, .again = "import it", .fd = -1};
+    struct bundle_reading r = {.call = call, .again = "import it", .fd = -1};
     struct transfer transfer;
     const char *name;
     int rv = transfer_file(call, &name);
@@ -87,7 +101,7 @@ int run_import(struct call *call)
     if (rv == 0) {
         rv = take(&r);
     } else {
-        rv = emit_result(&r, reading_fail(&r, rv));
+        rv = emit_result(&r, NULL, reading_fail(&r, rv));
     }
     call->stopped_by = rv == ERR_STOPPED ? stop_signal() : 0;
     reading_close(&r);

@@ -51,11 +51,16 @@ static struct value text_or_null(const char *text)
     return text != NULL ? value_text(text) : value_null();
 }
 
+void view_reason(struct arena *arena, const struct verdict *verdict, struct value *out)
+{
+    value_put(arena, out, "reason", text_or_null(reason_code(verdict->reason)));
+    value_put(arena, out, "rule", text_or_null(rule_code(verdict->rule)));
+}
+
 void view_verdict(struct arena *arena, const struct verdict *verdict, struct value *out)
 {
     value_put(arena, out, "verdict", text_or_null(verdict_state_code(verdict->state)));
-    value_put(arena, out, "reason", text_or_null(reason_code(verdict->reason)));
-    value_put(arena, out, "rule", text_or_null(rule_code(verdict->rule)));
+    view_reason(arena, verdict, out);
 }
 
 static struct value view_prevs(struct arena *arena, const struct op *op)

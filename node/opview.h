@@ -22,6 +22,9 @@ struct value view_path(struct arena *arena, const char *path);
 /* A kind by its name, an unknown one by its number. */
 struct value view_kind(uint32_t kind);
 
+/* Why a verdict is so, under "reason" and "rule" (null for none). */
+void view_reason(struct arena *arena, const struct verdict *verdict, struct value *out);
+
 /* A verdict's words, under "verdict", "reason" and "rule" (null for none). */
 void view_verdict(struct arena *arena, const struct verdict *verdict, struct value *out);
 

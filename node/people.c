@@ -371,6 +371,38 @@ void print_export(struct printer *printer, const struct value *response)
     say(printer, ").\n");
 }
 
+#define UNDONE_SHOWN 5
+
+/* Own ops that count no more: the first of them by their names. */
+static void say_undone(struct printer *printer, const struct value *response)
+{
+    const struct value *undone = value_get(response, "undone");
+    int64_t total = int_of(response, "undone_total");
+    if (undone == NULL || total == 0) {
+        return;
+    }
+    say_count(printer, total, "op");
+    say(printer, " of this node's own count%s no more; `meshlog why ID` says why:\n",
+        total == 1 ? "s" : "");
+    for (uint32_t i = 0; i < undone->count && i < UNDONE_SHOWN; i++) {
+        const struct value *op = &undone->items[i];
+        struct bytes rule = text_of(op, "rule");
+        struct bytes why = rule.len > 0 ? rule : text_of(op, "reason");
+        say(printer, "  ");
+        say_text(printer, text_of(op, "id"), LINE_MAX_BYTES);
+        say(printer, "  ");
+        say_text(printer, text_of(op, "kind"), LINE_MAX_BYTES);
+        say(printer, ": ");
+        say_text(printer, text_of(op, "to"), LINE_MAX_BYTES);
+        say(printer, " (");
+        say_text(printer, why, LINE_MAX_BYTES);
+        say(printer, ")\n");
+    }
+    if (total > UNDONE_SHOWN) {
+        say(printer, "  … and %s more.\n", text_count((uint64_t)(total - UNDONE_SHOWN)).text);
+    }
+}
+
 void print_import(struct printer *printer, const struct value *response)
 {
     int64_t parked = int_of(response, "parked");
@@ -402,6 +434,7 @@ void print_import(struct printer *printer, const struct value *response)
             "next append joins %s, and nothing is lost.\n",
             own == 1 ? "it" : "them", own == 1 ? "it" : "them");
     }
+    say_undone(printer, response);
     if (!bool_of(response, "ok")) {
         struct bytes message = text_of(response, "message");
         char text[1400];

@@ -1,6 +1,7 @@
 #include <inttypes.h>
 
 #include "node/people.h"
+#include "base/text.h"
 #include "node/say.h"
 
 /* Ops that are named one by one. */
@@ -162,35 +163,56 @@ static const char *kept_text(const struct value *response)
                                                : "Nothing that they allowed stays.";
 }
 
-static void say_changes(struct printer *printer, const struct value *response)
+static void say_change(struct printer *printer, const struct value *change, bool is_record)
 {
-    const struct value *ops = value_get(response, "ops");
-    int64_t total = int_of(response, "ops_total");
-    uint32_t named = count_of(response, "ops");
-    named = named < NAMED_MAX ? named : NAMED_MAX;
-    if (total == 0) {
-        say(printer, "No op changes.\n");
-        return;
+    say(printer, "  ");
+    say_field(printer, change, "id");
+    say(printer, "  ");
+    if (is_record) {
+        say_field(printer, change, "type");
+        say(printer, " ");
     }
-    say_count(printer, total, "op");
+    say(printer, "%s", has(change, "from") ? "" : "nothing");
+    say_field(printer, change, "from");
+    say(printer, " -> %s", has(change, "to") ? "" : "nothing");
+    say_field(printer, change, "to");
+    say(printer, "%s", has(change, "reason") ? ": " : "");
+    say_field(printer, change, "reason");
+    say(printer, "\n");
+}
+
+/* The ops, or the records, that change: the first by their names. */
+static void say_list(struct printer *printer, const struct value *response, const char *list,
+                     int64_t total, const char *what)
+{
+    const struct value *changes = value_get(response, list);
+    uint32_t named = count_of(response, list);
+    named = named < NAMED_MAX ? named : NAMED_MAX;
+    say_count(printer, total, what);
     say(printer, "%s:\n",
         bool_of(response, "dry_run") ? " would change"
         : total == 1                 ? " changes"
                                      : " change");
     for (uint32_t i = 0; i < named; i++) {
-        const struct value *op = &ops->items[i];
-        say(printer, "  ");
-        say_field(printer, op, "id");
-        say(printer, "  ");
-        say_field(printer, op, "from");
-        say(printer, " -> ");
-        say_field(printer, op, "to");
-        say(printer, "%s", has(op, "reason") ? ": " : "");
-        say_field(printer, op, "reason");
-        say(printer, "\n");
+        say_change(printer, &changes->items[i], strcmp(what, "record") == 0);
     }
-    if (total > (int64_t)named) {
-        say(printer, "  and %" PRId64 " more\n", total - (int64_t)named);
+    if (total > named) {
+        say(printer, "  … and %s more\n", text_count((uint64_t)(total - named)).text);
+    }
+}
+
+static void say_changes(struct printer *printer, const struct value *response)
+{
+    int64_t ops = int_of(response, "ops_total");
+    int64_t records = int_of(response, "records_total");
+    if (ops == 0 && records == 0) {
+        say(printer, "No op changes.\n");
+    }
+    if (ops > 0) {
+        say_list(printer, response, "ops", ops, "op");
+    }
+    if (records > 0) {
+        say_list(printer, response, "records", records, "record");
     }
 }
 

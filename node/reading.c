@@ -15,7 +15,7 @@ struct kept {
     char text[96];
 };
 
-static struct kept kept_of(const struct reading *r)
+static struct kept kept_of(const struct bundle_reading *r)
 {
     const struct import_result *result = &r->result;
     uint64_t ops = result->appended + result->parked;
@@ -33,7 +33,7 @@ static struct kept kept_of(const struct reading *r)
     return kept;
 }
 
-static int fail_mesh(struct reading *r, const struct mesh_id *mesh)
+static int fail_mesh(struct bundle_reading *r, const struct mesh_id *mesh)
 {
     char theirs[LIMIT_DID];
     char ours[LIMIT_DID];
@@ -46,7 +46,7 @@ static int fail_mesh(struct reading *r, const struct mesh_id *mesh)
 }
 
 /* The bundle itself is wrong, or cannot be read. */
-int reading_fail(struct reading *r, int err)
+int reading_fail(struct bundle_reading *r, int err)
 {
     struct call *call = r->call;
     uint64_t at = r->reader.fault;
@@ -90,7 +90,7 @@ int reading_fail(struct reading *r, int err)
     }
 }
 
-static int fail_segment(struct reading *r, int err)
+static int fail_segment(struct bundle_reading *r, int err)
 {
     struct kept kept = kept_of(r);
     return call_fail(r->call, err,
@@ -99,7 +99,7 @@ static int fail_segment(struct reading *r, int err)
                      r->name, err_code(err), r->result.fault, kept.text);
 }
 
-static int fail_store(struct reading *r, int err)
+static int fail_store(struct bundle_reading *r, int err)
 {
     char why[sizeof(r->call->message)];
     struct kept kept = kept_of(r);
@@ -111,7 +111,7 @@ static int fail_store(struct reading *r, int err)
     return call_fail(r->call, err, "%s Import of %s: %s.", why, r->name, kept.text);
 }
 
-int reading_fail_import(struct reading *r, const struct mesh_id *mesh, int err)
+int reading_fail_import(struct bundle_reading *r, const struct mesh_id *mesh, int err)
 {
     if (err == ERR_WRONG_MESH && r->result.source == IMPORT_FILE) {
         return fail_mesh(r, mesh);
@@ -128,7 +128,7 @@ int reading_fail_import(struct reading *r, const struct mesh_id *mesh, int err)
 
 /* Reading it ------------------------------------------------------------------------------ */
 
-int reading_open(struct reading *r, const char *name)
+int reading_open(struct bundle_reading *r, const char *name)
 {
     r->fd = -1;
     if (strcmp(name, "-") == 0) {
@@ -144,12 +144,12 @@ int reading_open(struct reading *r, const char *name)
     return call_fail(r->call, ERR_IO, "%s cannot be read: %s.", name, strerror(errno));
 }
 
-int reading_begin(struct reading *r, const struct bundle_watch *watch)
+int reading_begin(struct bundle_reading *r, const struct bundle_watch *watch)
 {
     return bundle_open(&r->reader, r->fd, watch);
 }
 
-void reading_close(struct reading *r)
+void reading_close(struct bundle_reading *r)
 {
     bundle_reader_free(&r->reader);
     if (r->fd >= 0 && r->fd != r->call->input) {

@@ -5,7 +5,7 @@
 #include "node/transfer.h"
 #include "oplog/import.h"
 
-struct reading {
+struct bundle_reading {
     struct call *call;
     const char *name; /* For messages. */
     /* What becomes of the ops before a fault; NULL: they are kept, and counted. */
@@ -17,15 +17,15 @@ struct reading {
 };
 
 /* Open a file, or for "-" the call's input. reading_close in any case. */
-int reading_open(struct reading *r, const char *name) ERR_MUST_CHECK;
+int reading_open(struct bundle_reading *r, const char *name) ERR_MUST_CHECK;
 
 /* Read its head. */
-int reading_begin(struct reading *r, const struct bundle_watch *watch) ERR_MUST_CHECK;
-void reading_close(struct reading *r);
+int reading_begin(struct bundle_reading *r, const struct bundle_watch *watch) ERR_MUST_CHECK;
+void reading_close(struct bundle_reading *r);
 
 /* Say in the call why the bundle cannot be read, by an error of reading_begin; or why it could not
  * be imported into a store of a mesh, by one of import_bundle. Both return err. */
-int reading_fail(struct reading *r, int err);
-int reading_fail_import(struct reading *r, const struct mesh_id *mesh, int err);
+int reading_fail(struct bundle_reading *r, int err);
+int reading_fail_import(struct bundle_reading *r, const struct mesh_id *mesh, int err);
 
 #endif

@@ -85,7 +85,8 @@ const char *reason_sentence(uint8_t reason)
 
 bool verdict_refuses(const struct verdict *verdict)
 {
-    return verdict->state == VERDICT_REJECTED || verdict->state == VERDICT_VOID;
+    bool is_refused = verdict->state == VERDICT_REJECTED || verdict->state == VERDICT_VOID;
+    return is_refused && verdict->reason != REASON_NOT_IN_FORCE;
 }
 
 int call_refuse(struct call *call, const struct verdict *verdict)

@@ -11,7 +11,8 @@ const char *rule_sentence(uint8_t rule);
 /* What the reason of a verdict says where no rule does. Never NULL. */
 const char *reason_sentence(uint8_t reason);
 
-/* Would an own op with this verdict be in the log for nothing? */
+/* Would an own op with this verdict be in the log for nothing? Not while this node is Suspended:
+ * what it writes waits for the renewal of its grant. */
 bool verdict_refuses(const struct verdict *verdict);
 
 /* Fail with a verdict: the error is its reason, and the rule goes with it. */

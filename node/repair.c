@@ -25,7 +25,7 @@ struct mending {
     struct call *call;
     struct repair_watch watch;
     struct bundle_watch bundles;
-    struct reading first; /* The first bundle: its head is read before anything is built. */
+    struct bundle_reading first; /* The first bundle: its head is read before anything is built. */
     struct repair *repair;
     struct scratch scratch;
     uint64_t imported;
@@ -114,7 +114,7 @@ static int is_whole(struct mending *m, bool bundles, bool *whole)
     struct call *call = m->call;
     struct store *store;
     *whole = false;
-    int rv = store_open(call->store, STORE_WRITE, &store);
+    int rv = store_open(call->store, STORE_ALONE, &store);
     if (rv == ERR_CORRUPT || (rv == ERR_NO_STORE && bundles && key_exists(call->store, KEY_NODE))) {
         return 0;
     }
@@ -129,15 +129,15 @@ static int is_whole(struct mending *m, bool bundles, bool *whole)
 
 /* The work -------------------------------------------------------------------------------- */
 
-static struct reading new_reading(struct call *call)
+static struct bundle_reading new_reading(struct call *call)
 {
-    return (struct reading){.call = call,
-                            .fate = "nothing was changed",
-                            .again = "repair with that, or without it",
-                            .fd = -1};
+    return (struct bundle_reading){.call = call,
+                                   .fate = "nothing was changed",
+                                   .again = "repair with that, or without it",
+                                   .fd = -1};
 }
 
-static int open_bundle(struct mending *m, const char *name, struct reading *r)
+static int open_bundle(struct mending *m, const char *name, struct bundle_reading *r)
 {
     *r = new_reading(m->call);
     int rv = reading_open(r, name);
@@ -148,7 +148,7 @@ static int open_bundle(struct mending *m, const char *name, struct reading *r)
     return rv;
 }
 
-static int take_bundle(struct mending *m, struct reading *r)
+static int take_bundle(struct mending *m, struct bundle_reading *r)
 {
     struct store *store = repair_store(m->repair);
     int rv = import_bundle(store, &r->reader, wall_ms(), &r->result);
@@ -161,7 +161,7 @@ static int take_bundles(struct mending *m)
     const char *name = NULL;
     int rv = m->first.name != NULL ? take_bundle(m, &m->first) : 0;
     for (uint32_t i = 1; rv == 0; i++) {
-        struct reading r;
+        struct bundle_reading r;
         rv = request_path_at(m->call, "files", i, &name);
         if (rv != 0 || name == NULL) {
             break;

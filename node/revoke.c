@@ -289,14 +289,11 @@ static struct value view_changes(const struct taking *t, struct arena *arena)
     struct value ops = value_array();
     for (uint64_t i = 0; i < t->changes.count && i < NAMED_MAX; i++) {
         const struct change *change = changes_at(&t->changes, i);
-        const char *reason = reason_code(change->to.reason);
         struct value op = value_map();
         value_put(arena, &op, "id", view_id(arena, &change->id));
         value_put(arena, &op, "from", value_text(verdict_state_code(change->from.state)));
         value_put(arena, &op, "to", value_text(verdict_state_code(change->to.state)));
-        const char *rule = rule_code(change->to.rule);
-        value_put(arena, &op, "reason", reason != NULL ? value_text(reason) : value_null());
-        value_put(arena, &op, "rule", rule != NULL ? value_text(rule) : value_null());
+        view_reason(arena, &change->to, &op);
         value_push(arena, &ops, op);
     }
     return ops;

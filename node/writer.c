@@ -7,6 +7,8 @@
 #include "node/wall.h"
 #include "oplog/chain.h"
 #include "oplog/kinds.h"
+#include "oplog/payload.h"
+#include "projections/precondition.h"
 
 /* Is the key the one this store was made with, and has its node an op, or none, as it should? */
 static int check_self(struct txn *txn, const struct key *node, bool is_first)
@@ -185,11 +187,55 @@ struct group {
     struct append_result *results;
 };
 
+/* Most ops name no version, and need not be read again to know. */
+static bool may_name_version(struct bytes payload)
+{
+    return memmem(payload.data, payload.len, "if_version", strlen("if_version")) != NULL;
+}
+
+/* Is the version that an item names no longer that of its target? Then that is its verdict. */
+static int check_version(struct txn *txn, const struct append_item *item,
+                         struct append_result *result)
+{
+    struct arena arena;
+    struct value fields;
+    enum fold_rule rule = RULE_NONE;
+    if (!may_name_version(item->payload)) {
+        return 0;
+    }
+    arena_init(&arena, LIMIT_TREE_BYTES);
+    int rv = payload_fields(&arena, item->payload, &fields);
+    if (rv == 0) {
+        rv = version_holds(txn, item->kind, &fields, &rule);
+    }
+    arena_free(&arena);
+    if (rv == 0 && rule != RULE_NONE) {
+        result->verdict = (struct verdict){
+            .state = VERDICT_REJECTED, .reason = REASON_STALE_VERSION, .rule = (uint8_t)rule};
+        rv = ERR_REFUSED;
+    }
+    return rv;
+}
+
+/* ERR_REFUSED: the verdict of one of them says why; the others have none. */
+static int check_versions(const struct group *group, struct txn *txn)
+{
+    int rv = 0;
+    memset(group->results, 0, group->count * sizeof(*group->results));
+    for (uint32_t i = 0; rv == 0 && i < group->count; i++) {
+        rv = check_version(txn, &group->items[i], &group->results[i]);
+    }
+    return rv;
+}
+
 static int append_items(void *ctx, struct txn *txn)
 {
     const struct group *group = ctx;
-    int rv = append_group(txn, group->writer->node, group->now_ms, group->items, group->count,
+    int rv = check_versions(group, txn);
+    if (rv == 0) {
+        rv = append_group(txn, group->writer->node, group->now_ms, group->items, group->count,
                           group->results);
+    }
     for (uint32_t i = 0; rv == 0 && i < group->count; i++) {
         rv = verdict_refuses(&group->results[i].verdict) ? ERR_REFUSED : 0;
     }
@@ -199,8 +245,12 @@ static int append_items(void *ctx, struct txn *txn)
 static int try_items(void *ctx, struct txn *txn)
 {
     const struct group *group = ctx;
-    return append_trial(txn, group->writer->node, group->now_ms, group->items, group->count,
-                        group->results);
+    int rv = check_versions(group, txn);
+    if (rv == 0) {
+        rv = append_trial(txn, group->writer->node, group->now_ms, group->items, group->count,
+                          group->results);
+    }
+    return rv == ERR_REFUSED ? 0 : rv; /* The results say so. */
 }
 
 static int do_group(struct call *call, struct group *group, bool keep, writer_work *work)

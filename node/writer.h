@@ -18,9 +18,9 @@ void writer_close(struct writer *writer);
 /* The same on a new device, which has no op yet: ERR_EXISTS when it has. */
 int writer_open_first(struct call *call, struct writer *out) ERR_MUST_CHECK;
 
-/* Append the items and make them durable, after whatever was parked until now. ERR_REFUSED, of which
- * the call says nothing yet: one of them would be in the log for nothing (verdict_refuses); then
- * nothing happened, and the results tell which. */
+/* Append the items and make them durable, after whatever was parked until now. ERR_REFUSED, of
+ * which the call says nothing yet: one of them would be in the log for nothing (verdict_refuses);
+ * then nothing happened, and the results tell which. */
 int writer_append(struct call *call, struct writer *writer, uint64_t now_ms,
                   const struct append_item *items, uint32_t count,
                   struct append_result *results) ERR_MUST_CHECK;

@@ -2,6 +2,9 @@
 
 #include "base/limits.h"
 #include "oplog/db.h"
+#include "oplog/erasures.h"
+#include "oplog/kinds.h"
+#include "oplog/makers.h"
 #include "oplog/payload.h"
 
 /* Layout (spec/store.md):
@@ -41,8 +44,6 @@ int adoption_set(struct txn *txn, const struct confirm *confirm, const struct op
     memcpy(key, confirm->about.b, 16);
     memcpy(key + 16, id->b, 16);
     memcpy(key + 32, hash->b, 16);
-    /* It must come after what it names, whose id is the one it is about. */
-    counts = counts && op_id_compare(id, &confirm->about) > 0;
     int rv = db_get(txn, DB_confirms, bytes_of(key, sizeof(key)), &value);
     if (rv != 0 && rv != ERR_UNKNOWN_ID) {
         return rv;
@@ -56,8 +57,9 @@ int adoption_set(struct txn *txn, const struct confirm *confirm, const struct op
                   : db_delete(txn, DB_confirms, bytes_of(key, sizeof(key)));
 }
 
-/* What the first Confirm after a key, which is moved on, names. */
-static int next_confirm(struct txn *txn, uint8_t key[CONFIRM_KEY], struct op_hash *named)
+/* What the first Confirm about something, at or after a key, which is moved on, names. */
+static int next_confirm(struct txn *txn, const uint8_t about[16], uint8_t key[CONFIRM_KEY],
+                        struct op_hash *named)
 {
     struct db_cursor *cursor;
     struct bytes found;
@@ -72,7 +74,7 @@ static int next_confirm(struct txn *txn, uint8_t key[CONFIRM_KEY], struct op_has
     if (found.len != CONFIRM_KEY || value.len != sizeof(named->b)) {
         return ERR_CORRUPT;
     }
-    if (memcmp(found.data, key, 16) != 0) {
+    if (memcmp(found.data, about, 16) != 0) {
         return ERR_UNKNOWN_ID;
     }
     memcpy(key, found.data, CONFIRM_KEY);
@@ -80,29 +82,89 @@ static int next_confirm(struct txn *txn, uint8_t key[CONFIRM_KEY], struct op_has
     return 0;
 }
 
-int adoption_has(struct txn *txn, const struct op_id *id, const struct op_hash *hash, bool *out,
-                 struct op_id *by)
+/* The earliest Confirm that is about the record of an op, and names it: it must come after the op.
+ */
+static int find_confirm(struct txn *txn, const struct row *row, const struct op_hash *hash,
+                        struct op_id *by)
 {
     uint8_t key[CONFIRM_KEY] = {0};
     struct op_hash named;
-    struct place place;
-    uint64_t count;
-    *out = false;
-    memcpy(key, id->b, sizeof(id->b));
-    int rv = db_count(txn, DB_confirms, &count);
-    while (rv == 0 && count > 0) {
-        rv = next_confirm(txn, key, &named);
-        if (rv == 0) {
-            *out = op_hash_equal(&named, hash);
-            /* Another that is here has it; one that is not does not count. */
-            bool here = *out || order_get(txn, id, &named, &place) == 0;
-            if (here && by != NULL) {
-                memcpy(by->b, key + 16, sizeof(by->b));
-            }
-            if (here || !be_increment(key, sizeof(key))) {
-                return 0;
-            }
+    struct op_id record;
+    int rv = makers_record_of(row, &record);
+    memcpy(key, record.b, sizeof(record.b));
+    memcpy(key + 16, row->op.id.b, sizeof(row->op.id.b));
+    memset(key + 32, 0xff, 16); /* Behind all with the op's own id. */
+    while (rv == 0) {
+        if (!be_increment(key, sizeof(key))) {
+            return ERR_UNKNOWN_ID;
+        }
+        rv = next_confirm(txn, record.b, key, &named);
+        if (rv == 0 && op_hash_equal(&named, hash)) {
+            memcpy(by->b, key + 16, sizeof(by->b));
+            return 0;
         }
     }
-    return rv == ERR_UNKNOWN_ID ? 0 : rv;
+    return rv;
+}
+
+/* Does an earlier Confirm name another claim with the op's id, which is not erased? Of an erased
+ * one it is not known everywhere what it was. */
+static int is_taken(struct txn *txn, const struct op_id *id, const struct op_hash *hash,
+                    const struct op_id *by, bool *out)
+{
+    uint8_t part[16] = {0};
+    *out = false;
+    for (bool first = true; !*out; first = false) {
+        struct place place;
+        struct row other;
+        struct op_id earlier;
+        bool erased = false;
+        int rv = order_next_of(txn, id, first, part, &place);
+        if (rv != 0) {
+            return rv == ERR_UNKNOWN_ID ? 0 : rv;
+        }
+        rv = log_row(txn, place.n, &other);
+        if (rv != 0) {
+            return rv == ERR_UNKNOWN_ID ? ERR_CORRUPT : rv;
+        }
+        struct op_hash hash_of_other = op_hash(&other.op);
+        if (other.op.kind != KIND_CreateClaim || op_hash_equal(&hash_of_other, hash)) {
+            continue;
+        }
+        rv = erasures_have(txn, id, &hash_of_other, &erased, NULL);
+        if (rv == 0 && !erased) {
+            rv = find_confirm(txn, &other, &hash_of_other, &earlier);
+            *out = rv == 0 && op_id_compare(&earlier, by) < 0;
+        }
+        if (rv != 0 && rv != ERR_UNKNOWN_ID) {
+            return rv;
+        }
+    }
+    return 0;
+}
+
+int adoption_has(struct txn *txn, const struct row *row, const struct op_hash *hash, bool *out,
+                 struct op_id *by)
+{
+    uint64_t count;
+    bool taken = false;
+    struct op_id confirm;
+    struct op_id id = row->op.id;
+    *out = false;
+    int rv = db_count(txn, DB_confirms, &count);
+    if (rv != 0 || count == 0 || row->op.kind != KIND_CreateClaim) {
+        return rv;
+    }
+    rv = find_confirm(txn, row, hash, &confirm);
+    if (rv == 0) {
+        rv = is_taken(txn, &id, hash, &confirm, &taken);
+    }
+    if (rv != 0) {
+        return rv == ERR_UNKNOWN_ID ? 0 : rv;
+    }
+    *out = !taken;
+    if (by != NULL) {
+        *by = confirm;
+    }
+    return 0;
 }

@@ -1,4 +1,4 @@
-/* adoption.h - Which claim of an id a user's Confirm has adopted (spec/authority.md, "Confirm
+/* adoption.h - Which claim a user's Confirm has adopted (spec/authority.md, "Confirm
  * adopts"); for the files of oplog/ only. */
 #ifndef OPLOG_ADOPTION_H
 #define OPLOG_ADOPTION_H
@@ -21,7 +21,7 @@ int adoption_set(struct txn *txn, const struct confirm *confirm, const struct op
                  const struct op_hash *hash, bool counts, bool *changed) ERR_MUST_CHECK;
 
 /* Is this op the one of its id that was adopted, and by which Confirm? by may be NULL. */
-int adoption_has(struct txn *txn, const struct op_id *id, const struct op_hash *hash, bool *out,
+int adoption_has(struct txn *txn, const struct row *row, const struct op_hash *hash, bool *out,
                  struct op_id *by) ERR_MUST_CHECK;
 
 #endif

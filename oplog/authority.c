@@ -15,10 +15,10 @@ void authority_on(struct store *store)
     store->judged = true;
 }
 
-void txn_watch_verdicts(struct txn *txn, verdict_changed *changed, void *ctx)
+void store_watch_verdicts(struct store *store, verdict_changed *changed, void *ctx)
 {
-    txn->changed_verdict = changed;
-    txn->changed_ctx = ctx;
+    store->changed_verdict = changed;
+    store->changed_ctx = ctx;
 }
 
 /* Chains for what is not written yet ------------------------------------------------------ */
@@ -327,8 +327,7 @@ int authority_cause(struct txn *txn, uint64_t n, struct cause *out)
     case REASON_REVOKED:
         return tell_revocation(txn, &row, out);
     case REASON_NONE:
-        rv = row.op.kind == KIND_CreateClaim ? adoption_has(txn, &row.op.id, &hash, &adopted, &by)
-                                             : 0;
+        rv = adoption_has(txn, &row, &hash, &adopted, &by);
         if (rv == 0 && adopted) {
             tell_op(out, &by);
         }

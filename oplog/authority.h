@@ -81,10 +81,11 @@ struct reading {
 int authority_reading(struct txn *txn, const struct ucan_key *peer, uint64_t n, int64_t time,
                       struct reading *out) ERR_MUST_CHECK;
 
-/* Changes of verdicts in a write transaction, for previews and events. Called once for each
- * change, in the order they are settled; an op may change several times. NULL ends it. */
+/* Changes of verdicts in write transactions, for previews and events. Called once for each change,
+ * in the order they are settled; an op may change several times. What becomes of an op that arrives
+ * is none. Nobody may be told before the transaction was committed. NULL ends it. */
 typedef int verdict_changed(void *ctx, const struct op_id *id, const struct op_hash *hash,
                             struct verdict from, struct verdict to);
-void txn_watch_verdicts(struct txn *txn, verdict_changed *changed, void *ctx);
+void store_watch_verdicts(struct store *store, verdict_changed *changed, void *ctx);
 
 #endif

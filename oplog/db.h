@@ -35,15 +35,20 @@ struct store {
     pthread_rwlock_t map_lock;
     int lock_fd; /* -1 for a reader. */
     bool writable;
-    bool guarded; /* Pages are checked before they are used: not while a store is made. */
+    bool alone;       /* The lock is kept until the store is closed. */
+    uint64_t own_txn; /* The last transaction that was committed here. */
+    bool guarded;     /* Pages are checked before they are used: not while a store is made. */
     struct guard_file file;
     bool grows;         /* The map may grow: not while a store is made. */
     bool map_full;      /* Grow the map before the next write. */
     atomic_bool failed; /* A commit failed, or the map is gone: nothing more until reopened. */
     struct mesh_id mesh;
     store_fold *fold;
-    bool judged;         /* By authority (authority.h). */
-    struct graph *graph; /* What the write transactions have read of it. */
+    verdict_changed *changed_verdict; /* NULL: nobody watches. */
+    void *changed_ctx;
+    const struct record_watch *record_watch; /* Of the projections; NULL likewise. */
+    bool judged;                             /* By authority (authority.h). */
+    struct graph *graph;                     /* What the write transactions have read of it. */
 };
 
 struct txn {
@@ -53,9 +58,6 @@ struct txn {
     struct key_set dirty; /* Below these everything is to be judged again. */
     struct buf touched;   /* Ids of ops that arrived or stand otherwise, for the folds; … */
     uint64_t appended;    /* … and how many arrived since they last ran. */
-    verdict_changed *changed_verdict;
-    void *changed_ctx;
-    const struct record_watch *record_watch; /* Of the projections; NULL: nobody watches. */
     MDB_txn *mdb;
     struct guard *guard; /* NULL where pages are not checked. */
     bool changed;

@@ -17,6 +17,8 @@
     X(waiting)                                                                                     \
     X(abandons)                                                                                    \
     X(erasures)                                                                                    \
+    X(erased_records)                                                                              \
+    X(makers)                                                                                      \
     X(parked)                                                                                      \
     X(tokens)                                                                                      \
     X(token_audiences)                                                                             \

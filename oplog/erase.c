@@ -73,7 +73,7 @@ static bool take_targets(struct cursor *in, struct erase *out)
 static bool take_core(struct cursor *in, struct erase *out)
 {
     uint32_t count;
-    struct op_id record;
+    struct op_id record = {{0}};
     bool has_ops = false;
     bool has_record = false;
     if (!take_map(in, &count)) {
@@ -95,6 +95,9 @@ static bool take_core(struct cursor *in, struct erase *out)
         if (!good) {
             return false;
         }
+    }
+    if (out != NULL) {
+        out->record = record;
     }
     return has_ops && has_record;
 }

@@ -1,4 +1,4 @@
-/* erase.h - What an Erase says: the ops that it erases (spec/erasure.md).
+/* erase.h - What an Erase says: the record and the ops that it erases (spec/erasure.md).
  *
  * Pure. Which of these ops are void is settled by standing.h, when their bytes go by compact.h. */
 #ifndef OPLOG_ERASE_H
@@ -17,6 +17,7 @@ struct erase_target {
 #define ERASE_TARGETS (LIMIT_ITEMS / 5)
 
 struct erase {
+    struct op_id record;
     uint32_t count;
     struct erase_target targets[ERASE_TARGETS];
 };

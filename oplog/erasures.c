@@ -3,9 +3,11 @@
 #include "oplog/db.h"
 
 /* Layout (spec/store.md):
- *   erasures   id 16 ‖ hash 32 ‖ n of the Erase 8    since ms 8 */
+ *   erasures         id 16 ‖ hash 32 ‖ n of the Erase 8    since ms 8
+ *   erased_records   id of a record 16 ‖ n of the Erase 8  (nothing) */
 #define TARGET_KEY 48u
 #define ERASURE_KEY 56u
+#define RECORD_KEY 24u
 
 static void target_key(const struct op_id *id, const struct op_hash *hash, uint8_t key[TARGET_KEY])
 {
@@ -35,6 +37,67 @@ int erasures_set(struct txn *txn, const struct erase_target *target, uint64_t n,
     }
     be_put(since, sizeof(since), txn->now_ms == 0 ? UINT64_MAX : txn->now_ms);
     return db_put(txn, DB_erasures, bytes_of(key, sizeof(key)), bytes_of(since, sizeof(since)));
+}
+
+static void record_key(const struct op_id *record, uint64_t n, uint8_t key[RECORD_KEY])
+{
+    memcpy(key, record->b, sizeof(record->b));
+    be_put(key + sizeof(record->b), 8, n);
+}
+
+int erasures_set_record(struct txn *txn, const struct op_id *record, uint64_t n, bool counts,
+                        bool *changed)
+{
+    uint8_t key[RECORD_KEY];
+    struct bytes found;
+    record_key(record, n, key);
+    *changed = false;
+    int rv = db_get(txn, DB_erased_records, bytes_of(key, sizeof(key)), &found);
+    if (rv != 0 && rv != ERR_UNKNOWN_ID) {
+        return rv;
+    }
+    *changed = counts != (rv == 0);
+    if (!*changed) {
+        return 0;
+    }
+    return counts ? db_put(txn, DB_erased_records, bytes_of(key, sizeof(key)), bytes_of(NULL, 0))
+                  : db_delete(txn, DB_erased_records, bytes_of(key, sizeof(key)));
+}
+
+/* The first Erase of a record at or after one. */
+static int next_erase(struct txn *txn, const struct op_id *record, uint64_t *n)
+{
+    uint8_t from[RECORD_KEY];
+    struct db_cursor *cursor;
+    struct bytes key;
+    struct bytes value;
+    record_key(record, *n, from);
+    int rv = db_cursor(txn, DB_erased_records, &cursor);
+    if (rv == 0) {
+        rv = db_seek(cursor, bytes_of(from, sizeof(from)), &key, &value);
+    }
+    if (rv != 0) {
+        return rv;
+    }
+    if (key.len != RECORD_KEY) {
+        return ERR_CORRUPT;
+    }
+    *n = be_get(key.data + sizeof(record->b), 8);
+    return memcmp(key.data, record->b, sizeof(record->b)) == 0 ? 0 : ERR_UNKNOWN_ID;
+}
+
+int erasures_extend(struct txn *txn, const struct op_id *record, const struct erase_target *target)
+{
+    uint64_t count;
+    int rv = db_count(txn, DB_erased_records, &count);
+    for (uint64_t n = 0; rv == 0 && count > 0; n++) {
+        bool changed;
+        rv = next_erase(txn, record, &n);
+        if (rv == 0) {
+            rv = erasures_set(txn, target, n, true, &changed);
+        }
+    }
+    return rv == ERR_UNKNOWN_ID ? 0 : rv;
 }
 
 /* The first row at or after a key, and what it says. */

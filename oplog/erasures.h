@@ -1,5 +1,6 @@
 /* erasures.h - Which ops are erased: a row for each op that a counting Erase names, whether or not
- * the op is here (spec/erasure.md). For the files of oplog/ only. */
+ * the op is here, and for each that makes the keyed record which it names (spec/erasure.md). For
+ * the files of oplog/ only. */
 #ifndef OPLOG_ERASURES_H
 #define OPLOG_ERASURES_H
 
@@ -11,7 +12,17 @@
 int erasures_set(struct txn *txn, const struct erase_target *target, uint64_t n, bool counts,
                  bool *changed) ERR_MUST_CHECK;
 
-/* Does an Erase that counts name the op? by, if not NULL, is the first that arrived. */
+/* The same for the record that it names: all ops that make it are erased. A row of each of them is
+ * the caller's to put. */
+int erasures_set_record(struct txn *txn, const struct op_id *record, uint64_t n, bool counts,
+                        bool *changed) ERR_MUST_CHECK;
+
+/* An op that makes a record has come: put it under every Erase of that one. */
+int erasures_extend(struct txn *txn, const struct op_id *record,
+                    const struct erase_target *target) ERR_MUST_CHECK;
+
+/* Does an Erase that counts name the op, or a keyed record that it makes? by, if not NULL, is the
+ * first that arrived. */
 int erasures_have(struct txn *txn, const struct op_id *id, const struct op_hash *hash, bool *out,
                   uint64_t *by) ERR_MUST_CHECK;
 

@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "oplog/db.h"
 #include "oplog/kinds.h"
+#include "oplog/makers.h"
 #include "oplog/payload.h"
 #include "ucan/policy.h"
 
@@ -92,12 +93,20 @@ static bool target_id(const struct question *q, struct op_id *out)
     return true;
 }
 
-/* The one op with an id, unless it is erased. ERR_UNKNOWN_ID when there is none such. */
+/* The op that made what an id names: of a keyed record, the first that stands of those that make
+ * it; else the one op with the id, unless it is erased. ERR_UNKNOWN_ID when there is none such. A
+ * creation has no target, so that it is settled without this whether one stands. */
 static int find_target(struct txn *txn, const struct op_id *id, struct row *out)
 {
     struct place place;
+    struct maker maker;
     unsigned count;
-    int rv = order_resolve(txn, id, id, &place, &count);
+    int rv = makers_standing(txn, id, &maker);
+    if (rv != ERR_UNKNOWN_ID) {
+        rv = rv == 0 ? log_row(txn, maker.n, out) : rv;
+        return rv == ERR_UNKNOWN_ID ? ERR_CORRUPT : rv;
+    }
+    rv = order_resolve(txn, id, id, &place, &count);
     if (rv != 0 || count != 1 || verdict_is_erased(&place.verdict)) {
         return rv == 0 ? ERR_UNKNOWN_ID : rv;
     }
@@ -523,6 +532,18 @@ int judge_chain(struct txn *txn, const struct row *row, const struct plan_edge *
 
 /* Reading ------------------------------------------------------------------------------- */
 
+/* The same, also where none stands that makes it: they are all of one kind. */
+static int find_made(struct txn *txn, const struct op_id *id, struct row *out)
+{
+    struct maker maker = {.n = 0};
+    int rv = find_target(txn, id, out);
+    if (rv != ERR_UNKNOWN_ID) {
+        return rv;
+    }
+    rv = makers_next(txn, id, &maker);
+    return rv == 0 ? log_row(txn, maker.n, out) : rv;
+}
+
 /* What somebody asserts about a thing is read by those who may read the thing. */
 static int reading_command(struct question *q, const char **out)
 {
@@ -534,7 +555,7 @@ static int reading_command(struct question *q, const char **out)
     }
     int rv = q->row->payload_state == PAYLOAD_ABSENT ? ERR_UNKNOWN_ID : need_subject(q, 0);
     if (rv == 0) {
-        rv = target_id(q, &id) ? find_target(q->txn, &id, &target) : ERR_UNKNOWN_ID;
+        rv = target_id(q, &id) ? find_made(q->txn, &id, &target) : ERR_UNKNOWN_ID;
     }
     if (rv == 0) {
         const struct kind_rule *rule = kind_rule(target.op.kind);

@@ -280,7 +280,8 @@ static int tell_outcome(struct txn *txn, const struct op_id *id, const struct pl
         return rv;
     }
     struct op_hash hash = op_hash(&row.op);
-    return txn->changed_verdict(txn->changed_ctx, id, &hash, place->outcome, outcome);
+    const struct store *store = txn->store;
+    return store->changed_verdict(store->changed_ctx, id, &hash, place->outcome, outcome);
 }
 
 int order_put_outcome(struct txn *txn, const struct op_id *id, const struct op_hash *part,
@@ -289,7 +290,8 @@ int order_put_outcome(struct txn *txn, const struct op_id *id, const struct op_h
     struct place changed = *place;
     changed.outcome = outcome;
     int rv = order_put(txn, id, part, &changed);
-    return rv == 0 && txn->changed_verdict != NULL ? tell_outcome(txn, id, place, outcome) : rv;
+    return rv == 0 && txn->store->changed_verdict != NULL ? tell_outcome(txn, id, place, outcome)
+                                                          : rv;
 }
 
 int order_resolve(struct txn *txn, const struct op_id *low, const struct op_id *high,

@@ -7,7 +7,9 @@
 #include "oplog/db.h"
 #include "oplog/erasures.h"
 #include "oplog/judge.h"
+#include "oplog/keyed.h"
 #include "oplog/kinds.h"
+#include "oplog/makers.h"
 #include "oplog/payload.h"
 #include "oplog/trail.h"
 
@@ -30,6 +32,8 @@ struct subject {
     bool core_here;
     bool broken;
     bool twin;
+    enum keyed keyed; /* Does it make a keyed record? Then its id: */
+    struct op_id record;
     bool erases; /* An Erase: */
     struct erase erase;
     bool confirms; /* A Confirm that names an op by hash: */
@@ -389,20 +393,53 @@ static int review_target(struct txn *txn, const struct erase_target *target)
     return standing_review(txn, place.n);
 }
 
+static int settle_target(struct txn *txn, const struct erase_target *target, uint64_t n,
+                         bool counts)
+{
+    bool changed;
+    int rv = erasures_set(txn, target, n, counts, &changed);
+    return rv == 0 && changed ? review_target(txn, target) : rv;
+}
+
+/* The op that makes a record, as an Erase names it. */
+static int name_maker(struct txn *txn, const struct maker *maker, struct erase_target *out)
+{
+    struct row row;
+    int rv = log_row(txn, maker->n, &row);
+    if (rv == 0) {
+        *out = (struct erase_target){.id = row.op.id, .hash = op_hash(&row.op)};
+    }
+    return rv == ERR_UNKNOWN_ID ? ERR_CORRUPT : rv;
+}
+
+/* The same for all that make the keyed record which it names, whoever it had heard of. */
+static int settle_erased_record(struct txn *txn, const struct op_id *record, uint64_t n,
+                                bool counts)
+{
+    bool changed;
+    struct maker maker = {.n = 0};
+    int rv = erasures_set_record(txn, record, n, counts, &changed);
+    while (rv == 0 && changed) {
+        struct erase_target target;
+        rv = makers_next(txn, record, &maker);
+        if (rv == 0) {
+            rv = name_maker(txn, &maker, &target);
+        }
+        if (rv == 0) {
+            rv = settle_target(txn, &target, n, counts);
+        }
+    }
+    return rv == ERR_UNKNOWN_ID ? 0 : rv;
+}
+
 /* Bring what an Erase names to whether it counts. */
 static int settle_erase(struct txn *txn, const struct erase *erase, uint64_t n, bool counts)
 {
-    for (uint32_t i = 0; i < erase->count; i++) {
-        bool changed;
-        int rv = erasures_set(txn, &erase->targets[i], n, counts, &changed);
-        if (rv == 0 && changed) {
-            rv = review_target(txn, &erase->targets[i]);
-        }
-        if (rv != 0) {
-            return rv;
-        }
+    int rv = 0;
+    for (uint32_t i = 0; rv == 0 && i < erase->count; i++) {
+        rv = settle_target(txn, &erase->targets[i], n, counts);
     }
-    return 0;
+    return rv == 0 ? settle_erased_record(txn, &erase->record, n, counts) : rv;
 }
 
 /* Adoption and targets ------------------------------------------------------------------ */
@@ -423,6 +460,24 @@ static int review_id(struct txn *txn, const struct op_id *id)
     }
 }
 
+/* Judge again the ops that a Confirm names, and those whose place they may take. */
+static int review_confirmed(struct txn *txn, const struct confirm *confirm)
+{
+    struct maker maker = {.n = 0};
+    int rv = review_id(txn, &confirm->about);
+    while (rv == 0) {
+        struct erase_target named;
+        rv = makers_next(txn, &confirm->about, &maker);
+        if (rv == 0) {
+            rv = name_maker(txn, &maker, &named);
+        }
+        if (rv == 0 && op_hash_equal(&named.hash, &confirm->named)) {
+            rv = review_id(txn, &named.id);
+        }
+    }
+    return rv == ERR_UNKNOWN_ID ? 0 : rv;
+}
+
 static int settle_confirm(struct txn *txn, const struct subject *subject,
                           const struct standing *standing)
 {
@@ -430,7 +485,16 @@ static int settle_confirm(struct txn *txn, const struct subject *subject,
     bool counts = standing->grant.state == VERDICT_APPLIED && !standing->erased &&
                   !standing->abandoned && !subject->twin;
     int rv = adoption_set(txn, &subject->confirm, &subject->id, &subject->hash, counts, &changed);
-    return rv == 0 && changed ? review_id(txn, &subject->confirm.about) : rv;
+    return rv == 0 && changed ? review_confirmed(txn, &subject->confirm) : rv;
+}
+
+/* Another claim with this one's id may be adopted now, or not any more. */
+static int review_rivals(struct txn *txn, const struct subject *subject)
+{
+    uint64_t confirms;
+    int rv = db_count(txn, DB_confirms, &confirms);
+    bool has_rivals = subject->kind == KIND_CreateClaim && subject->twin;
+    return rv == 0 && confirms > 0 && has_rivals ? review_id(txn, &subject->id) : rv;
 }
 
 /* Judge again what looked at the ops with an id. */
@@ -446,6 +510,58 @@ static int wake_targeting(struct txn *txn, const struct op_id *id)
         }
     }
     return rv == ERR_UNKNOWN_ID ? 0 : rv;
+}
+
+/* Keyed records ------------------------------------------------------------------------- */
+
+/* Note what an op makes, now that it can be read. */
+static int enter_record(struct txn *txn, const struct subject *subject)
+{
+    if (subject->keyed != KEYED_YES) {
+        return 0;
+    }
+    struct erase_target target = {.id = subject->id, .hash = subject->hash};
+    struct maker maker = {.id = subject->id, .n = subject->n};
+    int rv = makers_add(txn, &subject->record, &maker);
+    return rv == 0 ? erasures_extend(txn, &subject->record, &target) : rv;
+}
+
+/* An op that makes a record stands now, or does not any more. What looked at the record is judged
+ * again, unless that looked at an earlier op. */
+static int wake_record(struct txn *txn, const struct op_id *record, const struct op_id *id)
+{
+    uint64_t count;
+    struct maker first;
+    int rv = db_count(txn, DB_targeting, &count);
+    if (rv != 0 || count == 0) {
+        return rv;
+    }
+    rv = makers_standing(txn, record, &first);
+    if (rv != 0 && rv != ERR_UNKNOWN_ID) {
+        return rv;
+    }
+    return rv == 0 && op_id_compare(&first.id, id) < 0 ? 0 : wake_targeting(txn, record);
+}
+
+/* The same where it is not known yet whether the op makes a keyed record. */
+static int wake_made(struct txn *txn, uint64_t n)
+{
+    uint64_t count;
+    struct row row;
+    struct op_id record;
+    int rv = db_count(txn, DB_targeting, &count);
+    if (rv != 0 || count == 0) {
+        return rv;
+    }
+    rv = log_row(txn, n, &row);
+    if (rv == 0) {
+        rv = makers_record_of(&row, &record);
+    }
+    if (rv != 0 || op_id_compare(&record, &row.op.id) == 0) {
+        return rv == ERR_UNKNOWN_ID ? ERR_CORRUPT : rv;
+    }
+    struct op_id id = row.op.id;
+    return wake_record(txn, &record, &id);
 }
 
 /* Verdicts ---------------------------------------------------------------------------- */
@@ -519,9 +635,13 @@ static int read_subject(struct txn *txn, const struct row *row, const struct op_
     out->erases = out->kind == KIND_Erase && is_readable(out) &&
                   erase_read(row->op.payload, &out->erase) == 0;
     out->confirms = false;
-    return out->kind == KIND_UserAssert && txn->store->judged && is_readable(out)
+    out->keyed = KEYED_NOT;
+    if (!is_readable(out)) {
+        return 0;
+    }
+    return out->kind == KIND_UserAssert && txn->store->judged
                ? confirm_read(row->op.payload, &out->confirms, &out->confirm)
-               : 0;
+               : keyed_record(out->kind, row->op.payload, &out->keyed, &out->record);
 }
 
 static bool has_tokens(const struct subject *subject)
@@ -576,7 +696,7 @@ static int judge(struct txn *txn, const struct row *row, const struct subject *s
         rv = missing_dep(txn, &row->op, &missing, &dep);
     }
     if (rv == 0 && subject->kind == KIND_CreateClaim && txn->store->judged) {
-        rv = adoption_has(txn, &subject->id, &subject->hash, &standing->adopted, NULL);
+        rv = adoption_has(txn, row, &subject->hash, &standing->adopted, NULL);
     }
     if (rv == 0) {
         rv = judge_grant(txn, subject, row, &standing->grant);
@@ -623,9 +743,10 @@ static int put_verdict(struct txn *txn, const struct op_id *id, const struct op_
     if (rv == 0 && (stands || before->verdict.state == VERDICT_APPLIED)) {
         rv = touch(txn, id);
     }
-    if (rv == 0 && changed && txn->changed_verdict != NULL) {
-        rv = txn->changed_verdict(txn->changed_ctx, id, hash, place_verdict(before),
-                                  place_verdict(&put));
+    const struct store *store = txn->store;
+    if (rv == 0 && changed && store->changed_verdict != NULL) {
+        rv = store->changed_verdict(store->changed_ctx, id, hash, place_verdict(before),
+                                    place_verdict(&put));
     }
     return rv;
 }
@@ -679,7 +800,13 @@ int standing_review(struct txn *txn, uint64_t n)
     if (rv == 0 && was_erased != standing.erased) {
         rv = wake_targeting(txn, &subject.id);
     }
-    return rv;
+    if (rv == 0 && was_erased != standing.erased) {
+        rv = review_rivals(txn, &subject);
+    }
+    bool changed = verdict_stands(&before.verdict) != verdict_stands(&after.verdict);
+    return rv == 0 && changed && subject.keyed == KEYED_YES
+               ? wake_record(txn, &subject.record, &subject.id)
+               : rv;
 }
 
 /* Does anything but its author's tokens decide what became of the op, or hang on it? */
@@ -707,11 +834,6 @@ static bool is_settled_elsewhere(const struct verdict *verdict)
     default:
         return false;
     }
-}
-
-static bool is_let_through(const struct verdict *verdict)
-{
-    return verdict->state == VERDICT_APPLIED || verdict->reason == REASON_DEP_MISSING;
 }
 
 int standing_regrant(struct txn *txn, uint64_t n)
@@ -744,13 +866,17 @@ int standing_regrant(struct txn *txn, uint64_t n)
         return rv;
     }
     if (after.verdict.state == VERDICT_APPLIED) {
-        if (!is_let_through(&before.verdict)) {
+        if (!verdict_stands(&before.verdict)) {
             return standing_review(txn, n);
         }
         after.verdict = before.verdict;
     }
     rv = judge_user_at(txn, &row, &after);
-    return rv == 0 ? put_verdict(txn, &id, &hash, &before, &after) : rv;
+    if (rv == 0) {
+        rv = put_verdict(txn, &id, &hash, &before, &after);
+    }
+    bool changed = verdict_stands(&before.verdict) != verdict_stands(&after.verdict);
+    return rv == 0 && changed ? wake_made(txn, n) : rv;
 }
 
 /* The other ops of an id, now that there is one more. */
@@ -780,6 +906,9 @@ int standing_enter(struct txn *txn, const struct row *row, const struct op_hash 
         return rv;
     }
     rv = read_subject(txn, row, hash, twins > 0, broken, &subject);
+    if (rv == 0) {
+        rv = enter_record(txn, &subject);
+    }
     if (rv == 0 && txn->store->judged) {
         rv = control_arrived(txn, hash, row->n);
     }
@@ -804,6 +933,9 @@ int standing_enter(struct txn *txn, const struct row *row, const struct op_hash 
     if (rv == 0 && twins <= 1) { /* Of more there was no target before. */
         rv = wake_targeting(txn, &subject.id);
     }
+    if (rv == 0 && subject.keyed == KEYED_YES && verdict_stands(&place.verdict)) {
+        rv = wake_record(txn, &subject.record, &subject.id);
+    }
     if (rv == 0) {
         rv = settle(txn, &subject, &standing, &place.verdict);
     }
@@ -814,16 +946,26 @@ int standing_enter(struct txn *txn, const struct row *row, const struct op_hash 
 int standing_completed(struct txn *txn, uint64_t n)
 {
     struct row row;
-    int rv = log_row(txn, n, &row);
+    struct subject subject;
+    struct place before;
+    int rv = load(txn, n, &row, &subject, &before);
     if (rv == 0) {
-        struct op_id id = row.op.id;
+        rv = enter_record(txn, &subject);
+    }
+    if (rv == 0) {
         rv = standing_review(txn, n);
-        if (rv == 0) {
-            rv = touch(txn, &id);
-        }
-        if (rv == 0) {
-            rv = wake_targeting(txn, &id);
-        }
+    }
+    if (rv == 0) {
+        rv = touch(txn, &subject.id);
+    }
+    if (rv == 0) {
+        rv = wake_targeting(txn, &subject.id);
+    }
+    if (rv == 0 && subject.keyed == KEYED_YES) {
+        rv = wake_record(txn, &subject.record, &subject.id);
+    }
+    if (rv == 0) {
+        rv = review_rivals(txn, &subject);
     }
     return rv == 0 ? control_settle(txn) : rv;
 }

@@ -117,9 +117,9 @@ bool store_is_foreign(const char *dir)
     return foreign;
 }
 
-/* The lock of the one writer. flock belongs to the open file, so it goes when the process
- * does, however it ends. */
-static int lock_writer(const char *dir, unsigned wait_ms, int *fd)
+/* The lock of the writers. flock belongs to the open file, so it goes when the process does,
+ * however it ends. */
+static int open_lock(const char *dir, int *fd)
 {
     char *path = path_join(dir, LOCK_FILE);
     if (path == NULL) {
@@ -128,26 +128,50 @@ static int lock_writer(const char *dir, unsigned wait_ms, int *fd)
     *fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
     int rv = *fd < 0 ? db_error(errno) : 0;
     free(path);
-    if (rv != 0) {
-        return rv;
-    }
+    return rv;
+}
+
+static int take_lock(int fd, unsigned wait_ms)
+{
     for (unsigned waited = 0;; waited += LOCK_POLL_MS) {
-        if (flock(*fd, LOCK_EX | LOCK_NB) == 0) {
+        if (flock(fd, LOCK_EX | LOCK_NB) == 0) {
             return 0;
         }
         if (errno != EWOULDBLOCK && errno != EINTR) {
-            rv = db_error(errno);
-            break;
+            return db_error(errno);
         }
         if (waited >= wait_ms) {
-            rv = ERR_BUSY;
-            break;
+            return ERR_BUSY;
         }
         (void)poll(NULL, 0, LOCK_POLL_MS);
     }
-    close(*fd);
-    *fd = -1;
+}
+
+static int lock_writer(const char *dir, unsigned wait_ms, int *fd)
+{
+    int rv = open_lock(dir, fd);
+    if (rv != 0) {
+        return rv;
+    }
+    rv = take_lock(*fd, wait_ms);
+    if (rv != 0) {
+        close(*fd);
+        *fd = -1;
+    }
     return rv;
+}
+
+/* Between its transactions a store lets others write, unless it is alone. */
+static int begin_writing(struct store *store)
+{
+    return store->alone ? 0 : take_lock(store->lock_fd, LIMIT_WRITER_WAIT_MS);
+}
+
+static void end_writing(struct store *store)
+{
+    if (!store->alone) {
+        (void)flock(store->lock_fd, LOCK_UN);
+    }
 }
 
 /* Opening ----------------------------------------------------------------------------- */
@@ -421,6 +445,7 @@ int store_create(const char *dir, const struct mesh_id *mesh, uint64_t map_bytes
     if (store == NULL) {
         return ERR_NO_MEMORY;
     }
+    store->alone = true;
     rv = lock_writer(dir, LIMIT_WRITER_WAIT_MS, &store->lock_fd);
     if (rv == 0) {
         uint64_t least = MIB(1); /* An empty store fits. */
@@ -449,7 +474,7 @@ int store_open(const char *dir, enum store_mode mode, struct store **out)
     if (rv != 0) {
         return rv;
     }
-    struct store *store = store_new(dir, mode == STORE_WRITE);
+    struct store *store = store_new(dir, mode != STORE_READ);
     if (store == NULL) {
         return ERR_NO_MEMORY;
     }
@@ -471,6 +496,10 @@ int store_open(const char *dir, enum store_mode mode, struct store **out)
     if (rv != 0) {
         store_close(store);
         return rv;
+    }
+    store->alone = mode == STORE_ALONE;
+    if (mode == STORE_WRITE) {
+        end_writing(store);
     }
     store->grows = true;
     *out = store;
@@ -645,13 +674,24 @@ int txn_begin_read(struct store *store, struct txn **out)
 int txn_begin_write(struct store *store, struct txn **out)
 {
     assert(store->writable);
-    if (store->grows && !store->failed) {
-        int rv = grow_if_needed(store);
-        if (rv != 0) {
-            return rv;
-        }
+    int rv = begin_writing(store);
+    if (rv != 0) {
+        return rv;
     }
-    return txn_begin(store, 0, out);
+    if (store->grows && !store->failed) {
+        rv = grow_if_needed(store);
+    }
+    if (rv == 0) {
+        rv = txn_begin(store, 0, out);
+    }
+    if (rv != 0) {
+        end_writing(store);
+        return rv;
+    }
+    if (mdb_txn_id((*out)->mdb) - 1 != store->own_txn) { /* Somebody else wrote meanwhile. */
+        graph_forget(store->graph);
+    }
+    return 0;
 }
 
 void txn_set_now(struct txn *txn, uint64_t now_ms)
@@ -689,6 +729,9 @@ static bool room_is_short(const struct store *store)
 static void txn_free(struct txn *txn)
 {
     pthread_rwlock_unlock(&txn->store->map_lock);
+    if (txn->writes) {
+        end_writing(txn->store);
+    }
     graph_free(txn->graph);
     key_set_free(&txn->dirty);
     buf_free(&txn->touched);
@@ -698,21 +741,18 @@ static void txn_free(struct txn *txn)
     free(txn);
 }
 
-int txn_commit(struct txn *txn)
+static int commit(struct txn *txn)
 {
     struct store *store = txn->store;
     uint64_t id = mdb_txn_id(txn->mdb);
-    int rv = txn->writes ? txn_fold(txn) : 0;
     bool counts = txn->changed && txn->guard != NULL;
-    if (rv == 0 && counts) {
-        rv = db_count_change(txn);
-    }
+    int rv = counts ? db_count_change(txn) : 0;
     close_cursors(txn);
-    bool reached_lmdb = rv == 0;
-    if (reached_lmdb) {
+    if (rv == 0) {
         rv = db_error(mdb_txn_commit(txn->mdb));
         if (rv == 0 && counts) {
             guard_wrote(&store->file, id);
+            store->own_txn = id;
         }
     } else {
         mdb_txn_abort(txn->mdb);
@@ -723,11 +763,21 @@ int txn_commit(struct txn *txn)
     }
     if (rv == ERR_MAP_FULL) {
         store->map_full = true;
-    } else if (rv != 0 && reached_lmdb) { /* What is on the disk is unknown: reopen to find out. */
+    } else if (rv != 0) { /* What reached the disk is unknown: reopen to find out. */
         store->failed = true;
         rv = rv == ERR_IO && room_is_short(store) ? ERR_DISK_FULL : rv;
     }
     return rv;
+}
+
+int txn_commit(struct txn *txn)
+{
+    int rv = txn->writes ? txn_fold(txn) : 0;
+    if (rv != 0) { /* Nothing was to be written yet. */
+        txn_abort(txn);
+        return rv;
+    }
+    return commit(txn);
 }
 
 void txn_abort(struct txn *txn)

@@ -1,8 +1,8 @@
 /* store.h - The folder that holds a log: one LMDB environment, a lock, key files.
  *
- * One process writes at a time (a lock on the file LOCK), any number read beside it. Every
- * other call of oplog/ works inside a transaction that its caller begins and ends here, so
- * that a caller can put several changes into one commit. (spec/store.md) */
+ * One transaction writes at a time (a lock on the file LOCK), of whatever process, and any number
+ * read beside it. Every other call of oplog/ works inside a transaction that its caller begins and
+ * ends here, so that a caller can put several changes into one commit. (spec/store.md) */
 #ifndef OPLOG_STORE_H
 #define OPLOG_STORE_H
 
@@ -16,8 +16,9 @@ struct txn;
 struct row;
 
 enum store_mode {
-    STORE_READ,  /* Beside a writer. */
-    STORE_WRITE, /* The one writer; waits LIMIT_WRITER_WAIT_MS for another to finish. */
+    STORE_READ,  /* Beside writers. */
+    STORE_WRITE, /* Beside other writers, each waiting for the transaction of another. */
+    STORE_ALONE, /* The one writer until it is closed: for what takes the file to pieces. */
 };
 
 /* Make an empty store for a mesh in the folder dir, which must be there. map_bytes is the
@@ -32,7 +33,7 @@ int store_create(const char *dir, const struct mesh_id *mesh, uint64_t map_bytes
  * store twice.
  *
  *   ERR_NO_STORE       there is none: run init
- *   ERR_BUSY           another writer did not finish in time
+ *   ERR_BUSY           another writer did not finish within LIMIT_WRITER_WAIT_MS
  *   ERR_NEWER_SCHEMA   written by a newer program
  *   ERR_OLD_SCHEMA     written by an older one
  *   ERR_CORRUPT        not an LMDB file, cut short, or its first pages are damaged
@@ -62,6 +63,8 @@ int store_file_bytes(struct store *store, uint64_t *out) ERR_MUST_CHECK;
  * other transaction of this process is open. A thread that has a transaction open must not
  * begin another: it might wait for itself when another process has grown the map. */
 int txn_begin_read(struct store *store, struct txn **out) ERR_MUST_CHECK;
+
+/* ERR_BUSY: another process did not finish its own within LIMIT_WRITER_WAIT_MS. */
 int txn_begin_write(struct store *store, struct txn **out) ERR_MUST_CHECK;
 
 /* Make everything durable. Only when this returned 0 may anyone be told. The transaction is

@@ -100,6 +100,12 @@ static inline bool verdict_is_erased(const struct verdict *verdict)
     return verdict->state == VERDICT_VOID && verdict->reason == REASON_ERASED;
 }
 
+/* Does the op stand in the control layer, whether or not what it depends on is here? */
+static inline bool verdict_stands(const struct verdict *verdict)
+{
+    return verdict->state == VERDICT_APPLIED || verdict->reason == REASON_DEP_MISSING;
+}
+
 /* The words of the contract; NULL for REASON_NONE and for a number from elsewhere. */
 const char *verdict_state_code(uint8_t state);
 const char *reason_code(uint8_t reason);

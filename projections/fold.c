@@ -4,6 +4,7 @@
 
 #include "base/limits.h"
 #include "oplog/db.h"
+#include "oplog/keyed.h"
 #include "oplog/kinds.h"
 #include "oplog/payload.h"
 #include "projections/ids.h"
@@ -18,42 +19,43 @@ struct taken {
 
 /* Reading an op ----------------------------------------------------------------------- */
 
-/* Is all here that its records are made of? */
-static bool payload_suffices(const struct row *row)
+/* Is all here that its records are made of, and their ids? */
+static int payload_suffices(const struct row *row, bool *out)
 {
+    enum keyed keyed;
+    struct op_id made;
+    *out = row->payload_state == PAYLOAD_FULL;
     if (row->payload_state != PAYLOAD_REDACTED) {
-        return row->payload_state == PAYLOAD_FULL;
+        return 0;
     }
-    if (row->op.kind != KIND_IngestEvidence && row->op.kind != KIND_CreateArtifact) {
-        return payload_has_core(row->op.payload);
-    }
+    int rv = keyed_record(row->op.kind, row->op.payload, &keyed, &made);
     unsigned withheld = payload_withheld(row->op.payload);
-    for (unsigned section = 0; section < LIMIT_SECTIONS; section++) {
+    bool has_content = row->op.kind == KIND_IngestEvidence || row->op.kind == KIND_CreateArtifact;
+    *out = keyed != KEYED_WITHHELD && payload_has_core(row->op.payload);
+    for (unsigned section = 0; has_content && section < LIMIT_SECTIONS; section++) {
         const char *field = payload_section_field(section);
-        bool matters = section == 0 || strcmp(field, "content") == 0;
-        if (matters && (withheld >> section & 1) != 0) {
-            return false;
+        if (strcmp(field, "content") == 0 && (withheld >> section & 1) != 0) {
+            *out = false;
         }
     }
-    return true;
+    return rv;
 }
 
 int work_read_refs(struct work *work, const struct row *row, struct value *fields, bool *fits,
                    bool *here, struct refs *refs)
 {
-    struct op_id id = row->op.id;
     struct op_hash hash = op_hash(&row->op);
     *fits = false;
-    *here = payload_suffices(row);
-    if (!*here || !kind_is_folded(row->op.kind)) {
-        return 0;
+    int rv = payload_suffices(row, here);
+    if (rv != 0 || !*here || !kind_is_folded(row->op.kind)) {
+        return rv;
     }
-    int rv = payload_fields(&work->arena, row->op.payload, fields);
+    rv = payload_fields(&work->arena, row->op.payload, fields);
     if (rv != 0) { /* It is rejected in the control layer. */
         return err_is_unreadable(rv) ? 0 : rv;
     }
     *fits = ops_check(row->op.kind, fields, NULL) == 0;
-    return *fits ? refs_read(&work->arena, row->op.kind, &id, hash.b, fields, refs) : 0;
+    return *fits ? refs_read(row, hash.b, fields, refs) : 0;
 }
 
 /* What was there of an op before ------------------------------------------------------- */
@@ -334,6 +336,33 @@ static int take_turn(struct turn *turn, const struct refs *refs)
     return rv != 0 ? rv : arena_error(turn->arena);
 }
 
+/* The end of the folds ------------------------------------------------------------------ */
+
+int projections_end(struct txn *txn, struct op_id *out)
+{
+    struct op_id id = rule_id(bytes_of_text("fold_version"));
+    struct entry entry = {.at = {{0}}};
+    int rv = 0;
+    do {
+        struct op_id after = entry.at;
+        rv = record_after(txn, &id, &after, &entry);
+    } while (rv == 0 && entry.state.until <= FOLD_VERSION);
+    *out = entry.at;
+    return rv;
+}
+
+static int find_end(struct work *work)
+{
+    int rv = projections_end(work->txn, &work->end);
+    work->ends = rv == 0;
+    return rv == ERR_UNKNOWN_ID ? 0 : rv;
+}
+
+static bool is_beyond_end(const struct work *work, const struct op_id *at)
+{
+    return work->ends && op_id_compare(at, &work->end) > 0;
+}
+
 /* What comes of it ---------------------------------------------------------------------- */
 
 static bool leaves(const struct turn *turn, const struct op_id *key)
@@ -463,6 +492,36 @@ static int settle_version(struct work *work, const struct turn *turn, const stru
     return rv;
 }
 
+/* The ops after a position are to be evaluated again. */
+static int push_all(struct work *work, const struct op_id *after)
+{
+    struct walk walk;
+    struct walk_item item;
+    int rv = walk_order(work->txn, after, &walk);
+    if (rv != 0) {
+        return rv;
+    }
+    while (rv == 0 && (rv = walk_next(&walk, &item)) == 0) {
+        rv = work_push_op(work, &item.row.op.id);
+    }
+    walk_end(&walk);
+    return rv == ERR_UNKNOWN_ID ? 0 : rv;
+}
+
+/* Where the op sets, or had set, the version of the folds, they may end elsewhere now. */
+static int settle_end(struct work *work, const struct turn *turn)
+{
+    const struct op_id *rule = &work->version_rule;
+    bool ended = work->ends;
+    struct op_id end = work->end;
+    if (!leaves(turn, rule) && !buf_has(&work->keys, rule)) {
+        return 0;
+    }
+    int rv = find_end(work);
+    bool same = ended == work->ends && op_id_equal(&end, &work->end);
+    return rv != 0 || same || work_is_fresh(work, &turn->at) ? rv : push_all(work, &turn->at);
+}
+
 static int settle(struct work *work, const struct turn *turn, const struct refs *refs)
 {
     int rv = settle_entries(work, turn);
@@ -475,7 +534,10 @@ static int settle(struct work *work, const struct turn *turn, const struct refs 
     if (rv == 0) {
         rv = settle_lane(work, turn);
     }
-    return rv != 0 ? rv : settle_version(work, turn, refs);
+    if (rv == 0) {
+        rv = settle_version(work, turn, refs);
+    }
+    return rv != 0 ? rv : settle_end(work, turn);
 }
 
 /* One op ---------------------------------------------------------------------------------- */
@@ -503,9 +565,12 @@ static int evaluate_standing(struct work *work, const struct op_hash *part,
     if (rv != 0) {
         return rv;
     }
-    if (!here) {
+    if (is_beyond_end(work, &turn->at)) {
+        fits = false; /* Whatever it says. */
         turn->outcome =
-            (struct verdict){.state = VERDICT_PENDING, .reason = REASON_PAYLOAD_ABSENT};
+            (struct verdict){.state = VERDICT_PENDING, .reason = REASON_VERSION_UNKNOWN};
+    } else if (!here) {
+        turn->outcome = (struct verdict){.state = VERDICT_PENDING, .reason = REASON_PAYLOAD_ABSENT};
     } else if (!fits) {
         turn_refuse(turn, REASON_SCHEMA, RULE_NONE);
     } else {
@@ -637,6 +702,7 @@ static int run_touched(struct work *work, const struct op_id *ids, size_t count)
 static int work_begin(struct txn *txn, struct work **out)
 {
     struct work *work = calloc(1, sizeof(*work));
+    *out = work;
     if (work == NULL) {
         return ERR_NO_MEMORY;
     }
@@ -649,8 +715,8 @@ static int work_begin(struct txn *txn, struct work **out)
     buf_init(&work->reads, SIZE_MAX / 2);
     int rv = tally_get(txn, &work->tally);
     work->latest = work->tally.latest;
-    *out = work;
-    return rv;
+    work->version_rule = rule_id(bytes_of_text("fold_version"));
+    return rv == 0 ? find_end(work) : rv;
 }
 
 /* What was done becomes what is known. */

@@ -5,6 +5,13 @@
 #include "oplog/store.h"
 #include "projections/records.h"
 
+/* The version of the folds that spec/ describes and this program knows. */
+#define FOLD_VERSION 1u
+
+/* Where the folds end, because the mesh has set a version of them that is not known here: the last
+ * position that is folded. ERR_UNKNOWN_ID: nowhere. */
+int projections_end(struct txn *txn, struct op_id *out) ERR_MUST_CHECK;
+
 /* Keep the records of a store from now on, in the commits of the ops themselves: what an op comes
  * to is known when txn_fold, or txn_commit, has returned. Where ops have come in without this, all
  * is folded anew first. To be called once after store_open. */

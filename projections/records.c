@@ -231,13 +231,13 @@ static int set_now(struct txn *txn, struct tally *tally, const struct op_id *id,
         rv = index_status(txn, id, from == NULL ? NULL : &from->state,
                           to == NULL ? NULL : &to->state);
     }
-    const struct record_watch *watch = txn->record_watch;
+    const struct record_watch *watch = txn->store->record_watch;
     return rv == 0 && watch != NULL ? watch->changed(watch->ctx, id, from, to) : rv;
 }
 
-void txn_watch_records(struct txn *txn, const struct record_watch *watch)
+void store_watch_records(struct store *store, const struct record_watch *watch)
 {
-    txn->record_watch = watch;
+    store->record_watch = watch;
 }
 
 int record_put(struct txn *txn, struct tally *tally, const struct op_id *id,

@@ -45,7 +45,7 @@ int record_put(struct txn *txn, struct tally *tally, const struct op_id *id,
 int record_remove(struct txn *txn, struct tally *tally, const struct op_id *id,
                   const struct op_id *at) ERR_MUST_CHECK;
 
-/* Changes of what records are now, in a write transaction, for previews and events. Called once for
+/* Changes of what records are now, in write transactions, for previews and events. Called once for
  * each change, as they come; a record may change several times. NULL: it was not there, is not any
  * more. The watch is borrowed until it is replaced; NULL ends it. */
 typedef int record_changed(void *ctx, const struct op_id *id, const struct entry *from,
@@ -54,7 +54,7 @@ struct record_watch {
     record_changed *changed;
     void *ctx;
 };
-void txn_watch_records(struct txn *txn, const struct record_watch *watch);
+void store_watch_records(struct store *store, const struct record_watch *watch);
 
 /* The first record after *id that is now of this type and status; *id is moved on. Zero it to begin
  * (no record has the id of all zeros). */

@@ -1,8 +1,8 @@
 #include "projections/refs.h"
 
+#include "oplog/keyed.h"
 #include "oplog/kinds.h"
 #include "projections/claims.h"
-#include "projections/ids.h"
 
 static bool creates_record(uint32_t kind)
 {
@@ -39,20 +39,23 @@ static void read_supports(const struct value *fields, struct refs *out)
     }
 }
 
-int refs_read(struct arena *arena, uint32_t kind, const struct op_id *at, const uint8_t hash[16],
-              struct value *fields, struct refs *out)
+int refs_read(const struct row *row, const uint8_t hash[16], const struct value *fields,
+              struct refs *out)
 {
+    uint32_t kind = row->op.kind;
+    enum keyed keyed = KEYED_NOT;
     const struct kind_rule *rule = kind_rule(kind);
-    out->at = *at;
+    out->at = row->op.id;
     memcpy(out->hash, hash, sizeof(out->hash));
     out->has_target = rule->target != NULL && field_id(fields, rule->target, &out->target);
     out->creates = creates_record(kind);
-    out->made = *at;
-    out->keyed = false;
+    out->made = out->at;
     out->has_version = !out->creates && field_id(fields, "if_version", &out->version);
     out->in_lane = kind == KIND_CreateClaim && claim_lane(fields, &out->lane);
     read_supports(fields, out);
-    return out->creates ? keyed_id(arena, kind, fields, &out->keyed, &out->made) : 0;
+    int rv = keyed_record(kind, row->op.payload, &keyed, &out->made);
+    out->keyed = keyed == KEYED_YES;
+    return rv;
 }
 
 /* Its one row under a key. */

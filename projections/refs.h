@@ -24,8 +24,8 @@ struct refs {
 };
 
 /* Of an op whose fields ops_check has said yes to. */
-int refs_read(struct arena *arena, uint32_t kind, const struct op_id *at, const uint8_t hash[16],
-              struct value *fields, struct refs *out) ERR_MUST_CHECK;
+int refs_read(const struct row *row, const uint8_t hash[16], const struct value *fields,
+              struct refs *out) ERR_MUST_CHECK;
 
 /* Put its rows of reads, or take them away. */
 int refs_link(struct txn *txn, const struct refs *refs) ERR_MUST_CHECK;

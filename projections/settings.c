@@ -26,7 +26,8 @@ static int set_rules(struct turn *turn)
         struct state state = {.type = RECORD_RULE, .status = SETTING_SET};
         if (bytes_equal(rule->key, bytes_of_text("claim_threshold"))) {
             state.number = (uint32_t)rule->value.integer;
-        } else if (bytes_equal(rule->key, bytes_of_text("lease"))) {
+        } else if (bytes_equal(rule->key, bytes_of_text("lease")) ||
+                   bytes_equal(rule->key, bytes_of_text("fold_version"))) {
             state.until = (uint64_t)rule->value.integer;
         }
         rv = set(turn, &id, &state);

@@ -19,6 +19,9 @@ struct work {
     struct buf versions; /* struct taken: what versions it had taken. */
     struct buf changes;  /* Memory for the turns. */
     struct buf reads;
+    struct op_id version_rule; /* The record of the rule that sets the version of the folds. */
+    bool ends;                 /* They end at a position: */
+    struct op_id end;
     struct op_id cause;  /* The op of the cascades in hand: … */
     bool cause_is_final; /* … is it a TombstoneEvidence by a user? */
 };

@@ -75,7 +75,7 @@ run --json grants "$did"
 check 'a node without grants' same "$code$(wc -l <"$work/out")" 00
 check 'is told of' complained 'No token here'
 refused 'append before accept' 1 unknown_author 'meshlog accept' --store "$phone" \
-    append CreateClaim --payload '{}'
+    append CreateClaim --payload '{"text":"t"}'
 refused 'delegate before accept' 1 unknown_author 'meshlog accept' --store "$phone" \
     delegate "$laptop" --cmd /
 
@@ -228,9 +228,7 @@ check 'with both proofs' same "$(wc -l <"$work/third.token")" 3
 claim "$work/tablet" 'from the tablet'
 check 'it may do that' printed '"verdict":"applied"'
 run --json --store "$work/tablet" append CreateEntity --payload '{"name":"Ada"}'
-check 'and nothing else' printed '"verdict":"rejected","reason":"no_grant"'
-run --store "$work/tablet" why "$(field id)"
-check 'why not' printed 'No token of its author allows what it does.'
+check 'and nothing else' printed '"error":"no_grant","message":"No token of its author allows what it does. Nothing was signed.","rule":null'
 run --json delegate "$tablet" --cmd /evidence/ingest --policy '[["==",".source_type","calendar"]]' \
     --not-before now --meta '{"note":"only dates"}' --expires never
 check 'delegate with everything' ended 0
@@ -238,9 +236,10 @@ check 'without an end' printed '"exp":null'
 carry "$MESHLOG_STORE" "$work/tablet"
 run --json --store "$work/tablet" grants tablet
 check 'a policy and the pin' grep -qF "\"pol\":[[\"==\",\".source_type\",\"calendar\"],[\"==\",\".op.author\",\"$tablet\"]]" "$work/out"
-run --json --store "$work/tablet" append IngestEvidence --payload '{"source_type":"mail"}'
-check 'a policy that does not hold' printed '"verdict":"rejected","reason":"policy"'
-run --json --store "$work/tablet" append IngestEvidence --payload '{"source_type":"calendar"}'
+content="\"size\":3,\"content\":\"$(printf '%064d' 7)\""
+run --json --store "$work/tablet" append IngestEvidence --payload "{\"source_type\":\"mail\",$content}"
+check 'a policy that does not hold' json_failure policy
+run --json --store "$work/tablet" append IngestEvidence --payload "{\"source_type\":\"calendar\",$content}"
 check 'one that does' printed '"verdict":"applied"'
 carry "$work/tablet" "$MESHLOG_STORE"
 
@@ -290,9 +289,10 @@ run --json revoke phone --void-all --dry-run
 check 'revoke --dry-run' ended 0
 check 'revoke fields' has_fields op cids dry_run ops_total ops records_total records revocations
 check 'nothing is written' printed "\"op\":null,\"cids\":[\"$token\"],\"revocations\":[],\"dry_run\":true"
-check 'what would change' printed "\"ops_total\":1,\"ops\":[{\"id\":\"$first\",\"from\":\"applied\",\"to\":\"void\",\"reason\":\"revoked\"}],\"records_total\":0,\"records\":[]"
+check 'what would change' printed "\"ops_total\":1,\"ops\":[{\"id\":\"$first\",\"from\":\"applied\",\"to\":\"void\",\"reason\":\"revoked\",\"rule\":null}],\"records_total\":1,\"records\":[{\"id\":\"$first\",\"type\":\"claim\",\"from\":\"Claim\",\"to\":null}]"
 run revoke phone --void-all --dry-run
 check 'a dry run for people' printed '1 op would change'
+check 'and what becomes of records' printed "$first  claim Claim -> nothing"
 check 'says that nothing was written' printed 'Nothing was written'
 check 'and nothing was' same "$(ops_in "$MESHLOG_STORE")" "$before"
 check 'the op stands' same "$(verdict_of "$MESHLOG_STORE" "$first")" 'applied null'
@@ -312,11 +312,13 @@ check 'what it wrote before stays' same "$(verdict_of "$MESHLOG_STORE" "$first")
 check 'what it wrote after is void' same "$(verdict_of "$MESHLOG_STORE" "$late")" 'void revoked'
 run --json why "$late"
 check 'why it is void' printed "\"by\":\"$revocation\",\"detail\":\"Its author's token $token was revoked by the op $revocation; the cut does not reach it.\""
-carry "$MESHLOG_STORE" "$phone"
+rm -f "$work/news" && "$MESHLOG" export "$work/news" >/dev/null 2>&1
+run --json --store "$phone" import "$work/news"
+check 'the phone is told what it lost' printed "\"undone_total\":1,\"undone\":[{\"id\":\"$late\",\"kind\":\"CreateClaim\",\"from\":\"applied\",\"to\":\"void\",\"reason\":\"revoked\",\"rule\":null}]"
 check 'the phone learns it' same "$(verdict_of "$phone" "$late")" 'void revoked'
 check 'and agrees on the rest' same "$(verdict_of "$phone" "$first")" 'applied null'
-claim "$phone" 'in vain'
-check 'it can still write, in vain' printed '"verdict":"void","reason":"revoked"'
+refused 'writing what would be void' 1 revoked 'was revoked' --store "$phone" \
+    append CreateClaim --payload '{"text":"in vain"}'
 refused 'passing on what was revoked' 1 no_grant 'No token of this node is in force' \
     --store "$phone" delegate "$tablet" --cmd /claim
 refused 'renewal of what was revoked' 1 no_grant 'was revoked' delegate --renew "$token"
@@ -408,9 +410,9 @@ check 'UserAssert by hand' printed '"verdict":"applied"'
 check 'a confirmed op stands' same "$(verdict_of "$MESHLOG_STORE" "$first")" 'applied null'
 run why "$first"
 check 'why it stands' printed 'confirms it'
-run --json append CreateClaim --payload "{\"hash\":\"$hash\"}"
+run --json append CreateClaim --payload "{\"text\":\"t\",\"hash\":\"$hash\"}"
 run --json show "$(field id)"
-check 'a claim keeps its texts' printed "\"payload\":{\"hash\":\"$hash\"}"
+check 'a claim keeps its texts' printed "\"payload\":{\"hash\":\"$hash\",\"text\":\"t\"}"
 
 run verify
 check 'all of it verifies' ended 0

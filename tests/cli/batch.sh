@@ -15,7 +15,7 @@ check 'plain: an id for each line' same "$(grep -cE '^[0-9A-Z]{26}$' "$work/out"
 check 'ids ascend' sort -c "$work/out"
 run append --batch </dev/null
 check 'an empty batch' same "$code$out$err" 0
-printf '{"kind":"CreateClaim","payload":{}}' >"$work/one"
+printf '{"kind":"CreateClaim","payload":{"text":"t"}}' >"$work/one"
 run append --batch <"$work/one"
 check 'a last line without newline' same "$code ${#out}" '0 26'
 
@@ -24,21 +24,21 @@ check 'a last line without newline' same "$code ${#out}" '0 26'
     claims 6
     echo '{"kind":"CreateClaim","payload":{"text":'
     echo
-    echo '{"kind":"CreateClam","payload":{},"ref":"nine"}'
-    echo '{"kind":22,"payload":{},"ref":10}'
+    echo '{"kind":"CreateClam","payload":{"text":"t"},"ref":"nine"}'
+    echo '{"kind":22,"payload":{"text":"t"},"ref":10}'
     echo '{"payload":{}}'
     echo '{"kind":"CreateClaim"}'
     echo '{"kind":"CreateClaim","payload":{"a":0.5}}'
     echo '{"kind":"CreateClaim","payload":{},"dep":[],"ref":"odd"}'
     echo '{"kind":"CreateClaim","payload":{},"deps":"x"}'
     echo '{"kind":"CreateClaim","payload":{},"deps":["000000"]}'
-    echo '{"kind":"CreateClaim","payload":{},"ref":[1]}'
+    echo '{"kind":"CreateClaim","payload":{"text":"t"},"ref":[1]}'
     echo '[]'
     printf '{"kind":"CreateClaim","payload":{"a":"%0300000d"},"ref":19}\n' 0
     printf '   \t\r\n'
     printf '{"kind":"CreateClaim","payload":{"a":"%02000000d"},"ref":21}\n' 0
-    echo '{"kind":"CreateClaim","payload":{},"ref":22}'
-    printf '{"kind":"CreateClaim","payload":{},"ref":23}\r\n'
+    echo '{"kind":"CreateClaim","payload":{"text":"t"},"ref":22}'
+    printf '{"kind":"CreateClaim","payload":{"text":"t"},"ref":23}\r\n'
 } >"$work/bad"
 run --json append --batch <"$work/bad"
 check 'bad lines: exit 1' ended 1
@@ -70,10 +70,50 @@ check 'plain: an answer for each line' same "$(wc -l <"$work/out")" 21
 check 'plain: stdout and stderr in order' same \
     "$("$MESHLOG" append --batch <"$work/bad" 2>&1 | sed -n '7,8p' | cut -c 1-23)" \
     $'error bad_json\nmeshlog: Line 7 is refu'
+# Ops that the records refuse are answered in their place, and nothing of them is stored.
+before=$("$MESHLOG" --json frontier | sed -n 's/.*"ops":\([0-9]*\),"log".*/\1/p')
+nobody=$(printf '%026d' 1)
 {
-    echo '{"kind":"CreateClaim","payload":{},"ref":true}'
+    echo '{"kind":"CreateClaim","payload":{"text":"one"},"ref":1}'
+    echo "{\"kind\":\"CreateClaim\",\"payload\":{\"text\":\"two\",\"supports\":[\"$nobody\"]},\"ref\":2}"
+    echo '{"kind":"CreateClaim","payload":{"text":"three"},"ref":3}'
+    echo "{\"kind\":\"TombstoneEvidence\",\"payload\":{\"evidence\":\"$nobody\"},\"ref\":4}"
+} >"$work/refused"
+run --json append --batch <"$work/refused"
+check 'refused by rules: exit 1' ended 1
+check 'refused by rules: the first' same "$(sed -n 1p "$work/out" | grep -c '"ok":true.*"ref":1}')" 1
+check 'refused by rules: the second' same "$(sed -n 2p "$work/out" | grep -c \
+    '"error":"unknown_target".*"line":2,"rule":"support_missing","ref":2}')" 1
+check 'refused by rules: the third' same "$(sed -n 3p "$work/out" | grep -c '"ok":true.*"ref":3}')" 1
+check 'refused by rules: the fourth' same "$(sed -n 4p "$work/out" | grep -c \
+    '"error":"unknown_target".*"line":4,"rule":"no_target","ref":4}')" 1
+check 'refused by rules: two are stored' same \
+    "$("$MESHLOG" --json frontier | sed -n 's/.*"ops":\([0-9]*\),"log".*/\1/p')" "$((before + 2))"
+
+# Who names the version of a record must name the one that it has now.
+run --json append CreateClaim --payload '{"text":"versions"}'
+claim=$(field id)
+sure() { echo "{\"claim\":\"$claim\",\"confidence\":$1,\"if_version\":\"$2\"}"; }
+run --json append UpdateClaimConfidence --payload "$(sure 1 "$claim")"
+check 'the version that it has' printed '"verdict":"applied"'
+second=$(field id)
+run --json append UpdateClaimConfidence --payload "$(sure 2 "$claim")"
+check 'a version that it had' json_failure stale_version
+check 'and which rule is against it' printed '"rule":"version_taken"'
+run --json append UpdateClaimConfidence --payload "$(sure 2 "$nobody")"
+check 'a version that it never had' printed '"rule":"version_gone"'
+run --json append UpdateClaimConfidence --payload "{\"claim\":\"$claim\",\"confidence\":3}"
+check 'without a version' ended 0
+run --json append UpdateClaimConfidence --payload "$(sure 4 "$second")"
+check 'a version that nobody else named, but that is past' printed '"rule":"version_taken"'
+echo "{\"kind\":\"UpdateClaimConfidence\",\"payload\":$(sure 4 "$second")}" >"$work/stale"
+run --json append --batch <"$work/stale"
+check 'the same in a batch' printed '"line":1,"rule":"version_taken"'
+
+{
+    echo '{"kind":"CreateClaim","payload":{"text":"t"},"ref":true}'
     echo '{"kind":"CreateClaim","payload":[],"ref":false}'
-    echo '{"kind":["x"],"payload":{},"ref":null}'
+    echo '{"kind":["x"],"payload":{"text":"t"},"ref":null}'
     echo '{"kind":"CreateClaim","payload":{},"deps":[7],"ref":1.5}'
     echo '{"kind":"CreateClaim","payload":{},"deps":[7]}'
     echo '{"kind":"CreateClaim","payload":{"a":"\u0000"}}'
@@ -88,7 +128,7 @@ check 'a dep that is no text' same "$(answer 5)" 'bad_json 5 null'
 check 'and its field is named too' printed '(\"deps\") must be a text'
 check 'a zero in a text' printed 'Texts cannot hold U+0000.'
 
-# A batch that stays open: answers come at once, readers work, a second writer waits.
+# A batch that stays open: answers come at once, readers work, and others write in between.
 mkfifo "$work/fifo"
 "$MESHLOG" append --batch <"$work/fifo" >"$work/answers" 2>"$work/batch-err" &
 batch=$!
@@ -101,9 +141,13 @@ run --json log --limit 3
 check 'log beside the writer' same "$(wc -l <"$work/out")" 3
 run verify
 check 'verify beside the writer' ended 0
-run --json append CreateClaim --payload '{}'
-check 'a second writer is busy' json_failure busy
-check 'a second writer: exit 1' ended 1
+run --json append CreateClaim --payload '{"text":"t"}'
+check 'a second writer' ended 0
+between=$(field id)
+claims 1 >&9
+check 'and the batch goes on' wait_for 10 lines_in "$work/answers" 4
+run --json show "$(sed -n 4p "$work/answers")"
+check 'after what the other wrote' printed "\"prev\":[\"$("$MESHLOG" --json show "$between" | sed -n 's/.*"hash":"\([0-9a-f]*\)".*/\1/p')\"]"
 
 # Ctrl-C ends it after the current group.
 kill -INT "$batch"
@@ -168,4 +212,20 @@ check 'SIGINT ends follow with 0' same "$?" 0
 check 'each op once' same "$(sort "$work/followed" | uniq -d | wc -l)" 0
 "$MESHLOG" log --follow --kind CreateEntity | head -n 1 >"$work/out"
 check 'follow ends when nobody listens' same "$(wc -l <"$work/out")" 1
+# What another process has written meanwhile counts at once: here, that the node was revoked.
+run --json --store "$work/revoked" init
+self=$(field node)
+"$MESHLOG" --json --store "$work/revoked" append --batch <"$work/fifo" >"$work/answers" 2>&1 &
+batch=$!
+exec 9>"$work/fifo"
+claims 1 >&9
+check 'a batch of a node' wait_for 10 lines_in "$work/answers" 1
+run --store "$work/revoked" revoke "$self" --as root
+check 'that is revoked meanwhile' ended 0
+claims 1 >&9
+check 'is refused at once' wait_for 10 lines_in "$work/answers" 2
+check 'by its reason' same "$(sed -n 2p "$work/answers" | cut -c 1-31)" '{"ok":false,"error":"revoked","'
+exec 9>&-
+wait "$batch"
+
 totals

@@ -17,7 +17,7 @@ run --json append CreateClaim --payload "{\"text\":\"$secret\",\"geo\":{\"at\":\
 id=$(field id)
 hash=$(field hash)
 filling=$(head -c 20000 /dev/zero | tr '\0' x)
-run --json append CreateClaim --payload "{\"text\":\"$filling $secret\"}"
+run --json append CreateClaim --payload "{\"text\":\"$secret\",\"note\":\"$filling $secret\"}"
 large=$(field id)
 large_hash=$(field hash)
 claims 500 | "$MESHLOG" append --batch >/dev/null

@@ -12,7 +12,7 @@ umask 077
 
 mode() { stat -c %a "$1"; }
 size() { stat -c %s "$1"; }
-claim=(append CreateClaim --payload '{}')
+claim=(append CreateClaim --payload '{"text":"t"}')
 printf 'open sesame\nthe second line does not count\n' >"$work/right"
 printf 'open sesam' >"$work/wrong"
 printf 'another one' >"$work/other"

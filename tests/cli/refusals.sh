@@ -5,7 +5,7 @@
 . "$(dirname "$0")/_lib.sh"
 
 refused 'no store' 1 no_store 'init' log
-for command in 'show 012345' frontier verify 'append CreateClaim --payload {}' 'append --batch'; do
+for command in 'show 012345' frontier verify 'append CreateClaim --payload {"text":"t"}' 'append --batch'; do
     # shellcheck disable=SC2086
     refused "no store: $command" 1 no_store "$MESHLOG_STORE" $command
 done
@@ -15,24 +15,24 @@ id=$("$MESHLOG" append CreateClaim --payload '{"text":"kept"}')
 
 # keys
 chmod 644 "$MESHLOG_STORE/node.key"
-refused 'a key that others can read' 1 key_permissions 'chmod 600' append CreateClaim --payload '{}'
+refused 'a key that others can read' 1 key_permissions 'chmod 600' append CreateClaim --payload '{"text":"t"}'
 chmod 600 "$MESHLOG_STORE/node.key"
 mv "$MESHLOG_STORE/node.key" "$work/key"
-refused 'no key' 1 key_missing 'node.key is missing' append CreateClaim --payload '{}'
+refused 'no key' 1 key_missing 'node.key is missing' append CreateClaim --payload '{"text":"t"}'
 ln -s "$work/key" "$MESHLOG_STORE/node.key"
-refused 'a key that is a link' 1 key_permissions 'node.key' append CreateClaim --payload '{}'
+refused 'a key that is a link' 1 key_permissions 'node.key' append CreateClaim --payload '{"text":"t"}'
 rm "$MESHLOG_STORE/node.key"
 "$MESHLOG" --store "$work/other" init >/dev/null
 cp -p "$work/other/node.key" "$MESHLOG_STORE/node.key"
-refused 'the key of another store' 1 key_missing "not this store's key" append CreateClaim --payload '{}'
+refused 'the key of another store' 1 key_missing "not this store's key" append CreateClaim --payload '{"text":"t"}'
 rm "$MESHLOG_STORE/node.key"
 printf 'this is no key' >"$MESHLOG_STORE/node.key"
 chmod 600 "$MESHLOG_STORE/node.key"
-refused 'a key file that is none' 1 key_missing 'node.key' append CreateClaim --payload '{}'
+refused 'a key file that is none' 1 key_missing 'node.key' append CreateClaim --payload '{"text":"t"}'
 run log
 check 'reading needs no key' ended 0
 mv "$work/key" "$MESHLOG_STORE/node.key"
-run append CreateClaim --payload '{}'
+run append CreateClaim --payload '{"text":"t"}'
 check 'with the key it goes on' ended 0
 
 # a full disk: no file may grow
@@ -50,7 +50,7 @@ check 'full disk: something was refused' test "$printed_ids" -lt 20000
 check 'full disk: something was taken' test "$printed_ids" -gt 0
 run verify
 check 'full disk: the store is whole' ended 0
-run append CreateClaim --payload '{}'
+run append CreateClaim --payload '{"text":"t"}'
 check 'full disk: with room it goes on' ended 0
 (ulimit -f 4 && "$MESHLOG" --json --store "$work/full" init >"$work/out" 2>"$work/err")
 code=$? out=$(cat "$work/out") err=$(cat "$work/err")
@@ -63,7 +63,7 @@ if [ -w /dev/full ]; then
     code=$? out=''
     check 'full output: exit 1' ended 1
     check 'full output: says so' complained 'No space left'
-    "$MESHLOG" append CreateClaim --payload '{}' >/dev/full 2>"$work/err"
+    "$MESHLOG" append CreateClaim --payload '{"text":"t"}' >/dev/full 2>"$work/err"
     code=$? out='' err=$(cat "$work/err")
     check 'full output of append: exit 1' ended 1
     stored=$(sed -n 's/.*The op is stored all the same: \([0-9A-Z]*\)\.$/\1/p' "$work/err")
@@ -100,12 +100,12 @@ run verify
 check 'closed pipe of a batch: the store is whole' ended 0
 
 # standard files that are closed: no file of the store may take their place
-"$MESHLOG" append CreateClaim --payload '{}' >&- 2>"$work/err"
+"$MESHLOG" append CreateClaim --payload '{"text":"t"}' >&- 2>"$work/err"
 code=$? out=''
 check 'closed output: exit 1' ended 1
 check 'closed output: says so' complained 'The output cannot be written'
 check 'closed output: the op is stored' complained 'The op is stored all the same: '
-"$MESHLOG" append CreateClaim --payload '{}' <&- >&- 2>&-
+"$MESHLOG" append CreateClaim --payload '{"text":"t"}' <&- >&- 2>&-
 check 'closed everything: exit 1' same "$?" 1
 "$MESHLOG" append --batch <&- >"$work/out" 2>"$work/err"
 code=$? out=''
@@ -116,7 +116,7 @@ check 'closed files: the store is whole' ended 0
 # a store of a newer program: its version and the check of its row stand after the word schema
 cp -r "$MESHLOG_STORE" "$work/newer"
 while IFS=: read -r at _; do
-    printf '\0\0\0\4\x64\xe0\x18\x89' | dd of="$work/newer/data.mdb" bs=1 seek=$((at + 6)) conv=notrunc status=none
+    printf '\0\0\0\5\x32\x09\xa0\x64' | dd of="$work/newer/data.mdb" bs=1 seek=$((at + 6)) conv=notrunc status=none
 done < <(grep -abo schema "$work/newer/data.mdb")
 refused 'newer schema' 1 newer_schema 'update meshlog' --store "$work/newer" log
 refused 'newer schema, writing' 1 newer_schema 'update meshlog' --store "$work/newer" append \
@@ -171,11 +171,11 @@ if become_other; then
     check 'read-only folder: init' json_failure read_only
     run_other --store "$other_home/mine" init
     as_other chmod 000 "$other_home/mine/node.key"
-    run_other --store "$other_home/mine" append CreateClaim --payload '{}'
+    run_other --store "$other_home/mine" append CreateClaim --payload '{"text":"t"}'
     check 'a key that may not be read' complained 'You may not read'
     as_other chmod 600 "$other_home/mine/node.key"
     as_other chmod 400 "$other_home/mine/LOCK" "$other_home/mine/data.mdb"
-    run_other --json --store "$other_home/mine" append CreateClaim --payload '{}'
+    run_other --json --store "$other_home/mine" append CreateClaim --payload '{"text":"t"}'
     check 'read-only store: append' json_failure read_only
     run_other --store "$other_home/mine" log
     check 'read-only store: log works' printed DelegateUcan

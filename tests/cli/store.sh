@@ -54,9 +54,9 @@ check 'init leaves nothing when stopped' same "$(find "$work" -name '*.new-*')" 
 check 'init leaves nothing when refused' same "$(find "$work" -name '*.new-*')" ''
 
 # append
-run --json append IngestEvidence --payload '{"source_type":"note","size":3}'
+run --json append IngestEvidence --payload "{\"source_type\":\"note\",\"size\":3,\"content\":\"$(printf '%064d' 7)\"}"
 check 'append' ended 0
-check 'append fields' has_fields ok id hash seq kind verdict reason
+check 'append fields' has_fields ok id hash seq kind verdict reason rule
 check 'append applies' printed '"verdict":"applied","reason":null'
 evidence=$(field id)
 check 'id has 26 letters' same "${#evidence}" 26
@@ -68,13 +68,13 @@ run append CreateClaim --payload "@$work/payload"
 check 'payload from a file' ended 0
 run append CreateClaim --payload - <"$work/payload"
 check 'payload from stdin' ended 0
-run append CreateClaim --payload '{}' --dep "${claim:0:24}" --dep "$evidence"
+run append CreateClaim --payload '{"text":"t"}' --dep "${claim:0:24}" --dep "$evidence"
 check 'dep by prefix' ended 0
 last=$out
-run --json append CreateClaim --payload '{}' --dep 01000000000000000000000000
+run --json append CreateClaim --payload '{"text":"t"}' --dep 01000000000000000000000000
 check 'dep that is not here' printed '"verdict":"pending","reason":"dep_missing"'
 check 'and its id' printed '"missing":["01000000000000000000000000"]'
-run append CreateClaim --payload '{}' --dep 01000000000000000000000000
+run append CreateClaim --payload '{"text":"t"}' --dep 01000000000000000000000000
 check 'and people are told' complained 'pending (dep_missing: 01000000000000000000000000)'
 run append Abandon --payload '{}'
 check 'Abandon' ended 0
@@ -118,7 +118,7 @@ check 'no colours without a terminal' bash -c "! grep -q $'\\033' '$work/out'"
 run --json show "$claim"
 check 'show' ended 0
 check 'show fields' has_fields ok id hash author kind seq prev deps time_ms size payload \
-    payload_state verdict reason
+    payload_state verdict reason rule
 check 'show has its payload' printed '"text":"grüße"'
 check 'show names its dep' printed "\"deps\":[\"$evidence\"]"
 run --json show "$(echo "${claim:0:25}" | tr '[:upper:]' '[:lower:]')"
@@ -132,9 +132,9 @@ refused 'show of an unknown id' 1 unknown_id 'No op in' show 0100000000000000000
 refused 'show of an unknown prefix' 1 unknown_id 'No op in' show 000000
 refused 'show of an ambiguous prefix' 1 ambiguous_id 'give more letters' show "${claim:0:6}"
 refused 'dep of an ambiguous prefix' 1 ambiguous_id 'give more letters' \
-    append CreateClaim --payload '{}' --dep "${claim:0:6}"
+    append CreateClaim --payload '{"text":"t"}' --dep "${claim:0:6}"
 refused 'dep of an unknown prefix' 1 unknown_id 'No op in' \
-    append CreateClaim --payload '{}' --dep 000000
+    append CreateClaim --payload '{"text":"t"}' --dep 000000
 
 # payloads that are refused
 refused 'payload that is no JSON' 1 bad_json 'is not JSON' append CreateClaim --payload '{"a":'
@@ -150,12 +150,12 @@ refused 'payload too large' 1 too_large 'over a limit' append CreateClaim \
 refused 'payload too deep' 1 too_large 'nested too deeply' append CreateClaim \
     --payload '{"a":[[[[[[[[[[]]]]]]]]]]}'
 refused 'payload from a missing file' 1 io 'No such file' append CreateClaim --payload "@$work/none"
-refused 'dep twice' 1 bad_deps 'named twice' append CreateClaim --payload '{}' --dep "$claim" --dep "$claim"
-refused 'dep in the future' 1 bad_deps 'dated in the future' append CreateClaim --payload '{}' \
+refused 'dep twice' 1 bad_deps 'named twice' append CreateClaim --payload '{"text":"t"}' --dep "$claim" --dep "$claim"
+refused 'dep in the future' 1 bad_deps 'dated in the future' append CreateClaim --payload '{"text":"t"}' \
     --dep 7ZZZZZZZZZ0000000000000000
 many=()
 for ((i = 10; i < 43; i++)); do many+=(--dep "010000000000000000000000$i"); done
-refused 'too many deps' 1 bad_deps '32 dependencies' append CreateClaim --payload '{}' "${many[@]}"
+refused 'too many deps' 1 bad_deps '32 dependencies' append CreateClaim --payload '{"text":"t"}' "${many[@]}"
 run --json log
 check 'nothing refused was stored' same "$(wc -l <"$work/out")" $((total + 1))
 
@@ -187,7 +187,7 @@ check 'its frontier is empty' printed '"ops":0'
 run --store "$work/second" verify
 check 'it verifies' ended 0
 refused 'append before being admitted' 1 unknown_author 'not been admitted' \
-    --store "$work/second" append CreateClaim --payload '{}'
+    --store "$work/second" append CreateClaim --payload '{"text":"t"}'
 refused 'batch before being admitted' 1 unknown_author 'not been admitted' \
     --store "$work/second" append --batch
 

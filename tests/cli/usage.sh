@@ -67,7 +67,7 @@ refused 'append of an unknown number' 2 usage 'no kind 999' append 999 --payload
 refused 'show with no id' 2 usage 'is no id' show xyz
 refused 'show with a short prefix' 2 usage 'has 5 letters: give 6 or more' show 01M7Q
 refused 'show with one letter' 2 usage 'has 1 letter: give 6 or more' show 0
-refused 'dep that is no id' 2 usage 'is no id' append CreateClaim --payload '{}' --dep nonsense
+refused 'dep that is no id' 2 usage 'is no id' append CreateClaim --payload '{"text":"t"}' --dep nonsense
 refused 'since that is no id' 2 usage 'is no id' log --since '!'
 
 other="$work/other"

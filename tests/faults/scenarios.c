@@ -405,7 +405,12 @@ static void expect_stopped(struct run *run, struct store *store)
 
 static int commit(struct run *run, struct store *store, struct txn *txn)
 {
-    int rv = txn_commit(txn);
+    int rv = txn_fold(txn);
+    if (rv != 0) { /* Nothing was to be written yet. */
+        txn_abort(txn);
+        return rv;
+    }
+    rv = txn_commit(txn);
     if (rv != 0 && rv != ERR_MAP_FULL) {
         expect_stopped(run, store);
     }

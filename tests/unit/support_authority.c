@@ -39,6 +39,19 @@ const struct test_kind *test_kind_of(uint32_t kind)
     return NULL;
 }
 
+const char *test_key_of(uint32_t kind)
+{
+    switch (kind) {
+    case KIND_IngestEvidence:
+        return "source_anchor";
+    case KIND_CreateClaim:
+    case KIND_ScheduleJob:
+        return "idempotency_key";
+    default:
+        return NULL;
+    }
+}
+
 /* Tokens ------------------------------------------------------------------------------ */
 
 static const struct {
@@ -96,6 +109,9 @@ static const char *rule_json(const struct world *world, const struct rule *rule)
         break;
     case RULE_TARGET_NOT:
         (void)snprintf(json, 160, "[\"not\",[\"==\",\".target.lane\",%u]]", rule->number);
+        break;
+    case RULE_TARGET_GEO:
+        (void)snprintf(json, 160, "[\"==\",\".target.geo\",%u]", rule->number);
         break;
     case RULE_TARGET_KIND:
         (void)snprintf(json, 160, "[\"==\",\".target.op.kind\",\"%s\"]", kind_name(rule->number));
@@ -304,14 +320,51 @@ static void put_number_field(struct writing *writing, const char *name, uint32_t
     }
 }
 
+/* What a keyed record is named after, and what the payload of its creation says in the core. */
+static void put_content(struct writing *writing, const struct world_op *op)
+{
+    if (op->key != 0) {
+        value_put(&writing->arena, &writing->fields, test_key_of(op->kind),
+                  value_text(op->key == 1 ? "first" : "second"));
+    }
+    put_number_field(writing, "lane", op->lane);
+}
+
+/* As spec/folds.md has it, "Records". */
+static struct op_id record_of(const struct world_op *op)
+{
+    struct writing writing = {.fields = value_map()};
+    struct buf bytes;
+    struct op_id id;
+    uint8_t kind[4];
+    uint8_t hash[32];
+    if (op->key == 0) {
+        return op->made->id;
+    }
+    arena_init(&writing.arena, LIMIT_TREE_BYTES);
+    put_content(&writing, op);
+    be_put(kind, sizeof(kind), op->kind);
+    buf_init(&bytes, SIZE_MAX);
+    buf_put_text(&bytes, "meshlog record 1");
+    buf_put(&bytes, kind, sizeof(kind));
+    assert_ok(value_sort(&writing.fields));
+    assert_ok(value_to_msgpack(&writing.fields, &bytes));
+    crypto_generichash(hash, sizeof(hash), bytes.data, bytes.len, NULL, 0);
+    memcpy(id.b, hash, sizeof(id.b));
+    buf_free(&bytes);
+    arena_free(&writing.arena);
+    return id;
+}
+
 static struct bytes payload_for(const struct world *world, const struct world_op *op)
 {
     struct writing writing = {.fields = value_map()};
     const char *target = test_kind_of(op->kind)->target;
     arena_init(&writing.arena, LIMIT_TREE_BYTES);
     if (target != NULL && op->target_count > 0) {
-        const struct made *made = world->op[op->targets[0]].made;
-        value_put(&writing.arena, &writing.fields, target, copied(&writing, made->id.b, 16));
+        const struct world_op *named = &world->op[op->targets[0]];
+        const struct op_id *id = op->by_position ? &named->made->id : &named->record;
+        value_put(&writing.arena, &writing.fields, target, copied(&writing, id->b, 16));
     }
     switch (op->kind) {
     case KIND_DelegateUcan:
@@ -329,7 +382,7 @@ static struct bytes payload_for(const struct world *world, const struct world_op
     default:
         break;
     }
-    put_number_field(&writing, "lane", op->lane);
+    put_content(&writing, op);
     put_number_field(&writing, "geo", op->geo);
     struct bytes payload = payload_of_value(&writing.fields, op->salt);
     arena_free(&writing.arena);
@@ -449,6 +502,7 @@ uint32_t op_add(struct world *world, const struct world_op *op)
     draft_links(world, added, &draft);
     draft_payload(world, added, &draft);
     added->made = make(&world->key[added->by], &draft);
+    added->record = record_of(added);
     added->whole = with_payload(added->made, draft.payload);
     added->without = with_payload(added->made, (struct bytes){0});
     return world->ops++;
@@ -645,7 +699,8 @@ static void print_op(const struct world *world, uint32_t number)
     print_error("%s%s%s%s%s", op->kind == KIND_UserAssert ? " " : "",
                 op->kind == KIND_UserAssert ? op->asserts : "", op->wrong_hash ? " wrong hash" : "",
                 op->junk ? " junk" : "", op->version == 1 ? "" : " of another version");
-    print_error(" lane %u geo %u%s%s%s\n", op->lane, op->geo, bests[op->best],
+    print_error("%s", op->by_position ? " by its position" : "");
+    print_error(" key %u lane %u geo %u%s%s%s\n", op->key, op->lane, op->geo, bests[op->best],
                 op->sign == SIGN_AGAIN ? " signed again" : "", op->withheld ? " withheld" : "");
 }
 

@@ -37,6 +37,9 @@ struct test_kind {
 
 const struct test_kind *test_kind_of(uint32_t kind);
 
+/* The field that makes a creation keyed; NULL for other kinds. */
+const char *test_key_of(uint32_t kind);
+
 /* Tokens ------------------------------------------------------------------------------ */
 
 /* One statement of a policy, about numbers and keys only. */
@@ -49,6 +52,7 @@ enum rule_about {
     RULE_TARGET_LANE, /* ["==", ".target.lane", number] */
     RULE_TARGET_NOT,  /* ["not", that] */
     RULE_TARGET_KIND, /* ["==", ".target.op.kind", the name of a kind] */
+    RULE_TARGET_GEO,  /* ["==", ".target.geo", number] */
     RULE_TARGET_BY,   /* ["==", ".target.op.author", DID of a key] */
 };
 
@@ -128,6 +132,10 @@ struct world_op {
     uint32_t target_count;
     const char *asserts; /* UserAssert; "confirm" */
     bool wrong_hash;     /* It names no op that there is. */
+    bool by_position;    /* The first is named by its id even if it makes a keyed record. */
+
+    uint32_t key;        /* Of a creation: 0 is none. With one, what it makes is named after */
+    struct op_id record; /* its key and content; else after the op. */
 
     uint32_t lane; /* 0: no such field. */
     uint32_t geo;

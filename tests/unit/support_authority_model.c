@@ -101,9 +101,45 @@ static enum outcome outcome(bool holds)
     return holds ? HOLDS : FAILS;
 }
 
+static bool same_record(const struct world *world, uint32_t i, uint32_t j)
+{
+    return op_id_compare(&world->op[i].record, &world->op[j].record) == 0;
+}
+
+/* Is it known that it makes a keyed record? */
+static bool is_keyed(const struct model *model, uint32_t i)
+{
+    return model->world->op[i].key != 0 && speaks(model, i);
+}
+
+/* "Whether or not what it depends on is here." */
+static bool stands(const struct model *model, uint32_t i)
+{
+    const char *verdict = model_verdict(model, i);
+    return strcmp(verdict, "applied") == 0 || strcmp(verdict, "pending dep_missing") == 0;
+}
+
+/* "The first that stands of those that make it." */
+static uint32_t keyed_target(const struct model *model, uint32_t named)
+{
+    const struct world *world = model->world;
+    uint32_t first = NONE;
+    for (uint32_t i = 0; i < world->ops; i++) {
+        bool makes = is_keyed(model, i) && same_record(world, i, named) && stands(model, i);
+        if (makes && (first == NONE ||
+                      op_id_compare(&world->op[i].made->id, &world->op[first].made->id) < 0)) {
+            first = i;
+        }
+    }
+    return first;
+}
+
 /* "The op that made what this op names": by its id, so any op here that has it. */
 static uint32_t target_of(const struct model *model, const struct world_op *op)
 {
+    if (model->world->op[op->targets[0]].key != 0 && !op->by_position) {
+        return keyed_target(model, op->targets[0]);
+    }
     for (uint32_t i = 0; i < model->world->ops; i++) {
         if (model->here[i] && same_id(model->world, i, op->targets[0])) {
             return i;
@@ -120,8 +156,9 @@ static enum outcome target_holds(const struct model *model, const struct world_o
     }
     uint32_t i = target_of(model, op);
     const struct world_op *target = i == NONE ? NULL : &model->world->op[i];
-    if (target == NULL || model->twin[i] || model->erased[i] || !has_core(target) ||
-        target->best == BEST_BROKEN) {
+    bool chosen = model->world->op[op->targets[0]].key != 0 && !op->by_position;
+    if (target == NULL || (!chosen && (model->twin[i] || model->erased[i] || !has_core(target) ||
+                                       target->best == BEST_BROKEN))) {
         return UNDECIDED;
     }
     switch (rule->about) {
@@ -129,6 +166,8 @@ static enum outcome target_holds(const struct model *model, const struct world_o
         return outcome(target->lane == rule->number);
     case RULE_TARGET_NOT:
         return outcome(target->lane != rule->number);
+    case RULE_TARGET_GEO:
+        return target->best == BEST_NO_GEO ? UNDECIDED : outcome(target->geo == rule->number);
     case RULE_TARGET_KIND:
         return outcome(target->kind == rule->number);
     default:
@@ -359,6 +398,11 @@ static void settle_erasures(struct model *model)
         for (uint32_t j = 0; j < op->target_count; j++) {
             model->erased[op->targets[j]] = !kind_is_control(world->op[op->targets[j]].kind);
         }
+        for (uint32_t j = 0; j < world->ops && op->target_count > 0 && !op->by_position; j++) {
+            if (is_keyed(model, j) && same_record(world, j, op->targets[0])) {
+                model->erased[j] = true;
+            }
+        }
     }
 }
 
@@ -384,12 +428,21 @@ static void settle_abandonments(struct model *model)
     }
 }
 
+/* Is the id that an op gives that of what the claim makes? If it is not known to make a keyed
+ * record, that is its own. */
+static bool names_record(const struct model *model, const struct world_op *op, uint32_t claim)
+{
+    bool by_key = model->world->op[claim].key != 0 && !op->by_position;
+    return by_key == is_keyed(model, claim);
+}
+
 static bool confirms(const struct model *model, uint32_t i, uint32_t claim)
 {
     const struct world_op *op = &model->world->op[i];
     return op->kind == KIND_UserAssert && speaks(model, i) && strcmp(op->asserts, "confirm") == 0 &&
            !op->wrong_hash && op->target_count > 0 && op->targets[0] == claim &&
-           model->here[claim] && model->world->op[claim].kind == KIND_CreateClaim &&
+           names_record(model, op, claim) && !model->erased[claim] && model->here[claim] &&
+           model->world->op[claim].kind == KIND_CreateClaim &&
            op_id_compare(&op->made->id, &model->world->op[claim].made->id) > 0 &&
            is_user_bearing(model, i, 3) && !model->erased[i] && !model->abandoned[i] &&
            !model->twin[i];

@@ -246,6 +246,7 @@ static void some_targets(struct making *making, struct world_op *op)
     }
     op->asserts = chance(making, 75) ? "confirm" : "reject";
     op->wrong_hash = chance(making, 4);
+    op->by_position = chance(making, 6);
 }
 
 static void some_revocation(struct making *making, struct world_op *op)
@@ -289,6 +290,7 @@ static void some_payload(struct making *making, struct world_op *op)
     bool control = kind_is_control(op->kind);
     op->lane = chance(making, 60) ? 1 + draw(making, 2) : 0;
     op->geo = chance(making, 30) ? 1 + draw(making, 2) : 0;
+    op->key = test_key_of(op->kind) != NULL && chance(making, 45) ? 1 + draw(making, 2) : 0;
     op->best = at < 3                                ? BEST_BROKEN
                : at < 6                              ? BEST_ABSENT
                : at < 9 && !control                  ? BEST_NO_CORE

@@ -1,6 +1,6 @@
 /* test_erase.c - What an Erase voids, when it counts, and that erased bytes are gone from the file
  * and do not come back (spec/erasure.md; ATTACKS 7 and 9). */
-#include "tests/unit/support.h"
+#include "tests/unit/support_authority.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -11,7 +11,6 @@
 
 #include "oplog/compact.h"
 #include "oplog/db.h"
-#include "oplog/standing.h"
 #include "oplog/verify.h"
 
 #define DAY_MS 86400000ull
@@ -191,7 +190,135 @@ static void an_erase_of_another_shape_erases_nothing(void **state)
     }
 }
 
-/* What a later layer thinks of one op. */
+/* Revoked ------------------------------------------------------------------------------- */
+
+enum { ADA = 1, BOB, CAM };
+
+/* Ada writes; Bob's device is stolen and erases what she wrote, dated back by a fork. */
+struct theft {
+    struct world *world;
+    struct store *store;
+    uint32_t first_token; /* Bob's. */
+    uint32_t op;
+    uint32_t bob_next;
+    uint32_t erase;
+};
+
+static void arrives(const struct theft *theft, uint32_t op)
+{
+    const struct world_op *made = &theft->world->op[op];
+    assert_ok(offer_op(theft->store, &theft->world->key[made->by], made->made));
+}
+
+static uint32_t writes(struct theft *theft, struct world_op op)
+{
+    uint32_t number = op_add(theft->world, &op);
+    arrives(theft, number);
+    return number;
+}
+
+static uint32_t admits(struct theft *theft, uint32_t by, uint32_t key)
+{
+    uint32_t token = token_add(theft->world, &(struct world_token){.from = ROOT, .to = key});
+    (void)writes(theft,
+                 (struct world_op){
+                     .by = by, .kind = KIND_DelegateUcan, .tokens = {token}, .token_count = 1});
+    return token;
+}
+
+/* The root takes a token away, but for what came before an op. */
+static void revokes(struct theft *theft, uint32_t token, uint32_t kept)
+{
+    (void)writes(theft, (struct world_op){.by = ADA,
+                                          .kind = KIND_RevokeUcan,
+                                          .revokes = token,
+                                          .word = WORD_OF_ROOT,
+                                          .cut = {kept},
+                                          .cut_count = 1});
+}
+
+static uint32_t erases(struct theft *theft, uint32_t by, uint32_t op, const uint32_t *after)
+{
+    struct world_op erase = {.by = by, .kind = KIND_Erase, .targets = {op}, .target_count = 1};
+    if (after != NULL) {
+        erase.after[0] = *after;
+        erase.after_count = 1;
+    }
+    return writes(theft, erase);
+}
+
+static struct theft theft_new(const char *json)
+{
+    struct theft theft = {.world = world_new(4), .store = judging_store()};
+    (void)admits(&theft, ADA, ADA);
+    theft.first_token = admits(&theft, BOB, BOB);
+    uint32_t bob_first = theft.world->ops - 1;
+    theft.op = writes(
+        &theft,
+        (struct world_op){.by = ADA, .kind = KIND_CreateClaim, .payload = payload_of(json, 7)});
+    theft.bob_next = writes(&theft,
+                            (struct world_op){.by = BOB, .kind = KIND_CreateClaim, .at_ms = 1000});
+    theft.erase = erases(&theft, BOB, theft.op, &bob_first);
+    return theft;
+}
+
+static void assert_world(const struct theft *theft, uint32_t op, const char *want)
+{
+    assert_text("verdict", world_verdict(theft->world, theft->store, op), want);
+}
+
+/* ATTACKS 9: a stolen device erases, also backdated by a fork, and is revoked. */
+static void an_erase_that_is_revoked_undoes_itself(void **state)
+{
+    (void)state;
+    struct theft theft = theft_new("{\"text\":\"" SECRET "\"}");
+    assert_world(&theft, theft.erase, "applied");
+    assert_world(&theft, theft.op, "void erased");
+    assert_count("waiting", compact(theft.store, NOW_MS + DAY_MS, false).waiting, 1);
+    revokes(&theft, theft.first_token, theft.bob_next);
+    assert_world(&theft, theft.bob_next, "applied");
+    assert_world(&theft, theft.erase, "void revoked");
+    assert_world(&theft, theft.op, "applied");
+    assert_count("erased", compact(theft.store, NOW_MS + 100 * DAY_MS, true).erased, 0);
+    assert_int_equal(payload_state_of(theft.store, theft.world->op[theft.op].made), PAYLOAD_FULL);
+    /* Bob is admitted anew, and with him all that he wrote. */
+    uint32_t again = admits(&theft, BOB, BOB);
+    assert_world(&theft, theft.erase, "applied");
+    assert_world(&theft, theft.op, "void erased");
+    /* Another Erase holds it when the first does not count. */
+    uint32_t cams_token = admits(&theft, CAM, CAM);
+    uint32_t cam_first = theft.world->ops - 1;
+    uint32_t second = erases(&theft, CAM, theft.op, NULL);
+    revokes(&theft, again, theft.bob_next);
+    assert_world(&theft, theft.erase, "void revoked");
+    assert_world(&theft, theft.op, "void erased");
+    revokes(&theft, cams_token, cam_first);
+    assert_world(&theft, second, "void revoked");
+    assert_world(&theft, theft.op, "applied");
+    assert_clean(theft.store);
+}
+
+static void erased_bytes_come_back_only_when_nobody_erases(void **state)
+{
+    (void)state;
+    struct theft theft = theft_new("{\"text\":\"" SECRET "\",\"geo\":[1]}");
+    const struct made *op = theft.world->op[theft.op].made;
+    const struct test_author *ada = &theft.world->key[ADA];
+    assert_count("erased", compact(theft.store, NOW_MS, true).erased, 1);
+    assert_count("again", compact(theft.store, NOW_MS, true).erased, 0);
+    /* The same op, whole and in part. */
+    assert_ok(offer_op(theft.store, ada, op));
+    assert_ok(offer_op(theft.store, ada, with_payload(op, payload_redact(op->payload, 2))));
+    assert_int_equal(payload_state_of(theft.store, op), PAYLOAD_REDACTED);
+    assert_count("in the file", found_in_file(theft.store, bytes_of_text(SECRET)), 0);
+    assert_world(&theft, theft.op, "void erased");
+    revokes(&theft, theft.first_token, theft.bob_next);
+    assert_world(&theft, theft.op, "pending payload_absent");
+    assert_ok(offer_op(theft.store, ada, op));
+    assert_int_equal(payload_state_of(theft.store, op), PAYLOAD_FULL);
+    assert_world(&theft, theft.op, "applied");
+}
+
 /* Bytes --------------------------------------------------------------------------------- */
 
 static void bytes_stay_for_the_grace_and_not_longer(void **state)
@@ -380,6 +507,8 @@ int main(void)
                                   support_teardown),
         cmocka_unit_test_teardown(control_ops_and_other_hashes_are_not_erased, support_teardown),
         cmocka_unit_test_teardown(an_erase_of_another_shape_erases_nothing, support_teardown),
+        cmocka_unit_test_teardown(an_erase_that_is_revoked_undoes_itself, support_teardown),
+        cmocka_unit_test_teardown(erased_bytes_come_back_only_when_nobody_erases, support_teardown),
         cmocka_unit_test_teardown(bytes_stay_for_the_grace_and_not_longer, support_teardown),
         cmocka_unit_test_teardown(the_salt_goes_with_the_section, support_teardown),
         cmocka_unit_test_teardown(a_payload_without_sections_goes_whole, support_teardown),

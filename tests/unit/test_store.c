@@ -234,12 +234,12 @@ static void another_schema(void **state)
         struct bytes value; /* None: the row is taken out. */
         int want;
     } cases[] = {
-        {"the next schema", "schema", {(const uint8_t *)"\0\0\0\4", 4}, ERR_NEWER_SCHEMA},
-        {"the one before", "schema", {(const uint8_t *)"\0\0\0\2", 4}, ERR_OLD_SCHEMA},
+        {"the next schema", "schema", {(const uint8_t *)"\0\0\0\5", 4}, ERR_NEWER_SCHEMA},
+        {"the one before", "schema", {(const uint8_t *)"\0\0\0\3", 4}, ERR_OLD_SCHEMA},
         {"the last schema", "schema", {(const uint8_t *)"\xff\xff\xff\xff", 4}, ERR_NEWER_SCHEMA},
         {"no schema", "schema", {0}, ERR_CORRUPT},
         {"no mesh", "mesh", {0}, ERR_CORRUPT},
-        {"ours", "schema", {(const uint8_t *)"\0\0\0\3", 4}, 0},
+        {"ours", "schema", {(const uint8_t *)"\0\0\0\4", 4}, 0},
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         const char *dir = new_store_dir();
@@ -396,8 +396,6 @@ static void one_writer_and_readers_beside_it(void **state)
     struct child child = start(child_writes, dir);
     assert_int_equal(hear(child.from), 'o');
     struct store *store = NULL;
-    assert_err("a second writer", store_open(dir, STORE_WRITE, &store), ERR_BUSY);
-    assert_null(store);
     assert_err("nor a maker", store_create(dir, &test_mesh, 0), ERR_EXISTS);
     store = open_store(dir, STORE_READ);
     for (uint64_t i = 0; i < 3; i++) {
@@ -446,15 +444,69 @@ static void a_killed_writer(void **state)
     }
 }
 
+/* Who waits too long is told. */
+static void a_writer_that_does_not_end(void **state)
+{
+    (void)state;
+    const char *dir = new_store_dir();
+    struct store *store = open_store(dir, STORE_WRITE);
+    struct child child = start(child_writes, dir);
+    assert_int_equal(hear(child.from), 'o');
+    say(child.to, 'w');
+    assert_int_equal(hear(child.from), 'b');
+    struct txn *txn;
+    struct store *another = NULL;
+    assert_err("a second transaction", txn_begin_write(store, &txn), ERR_BUSY);
+    assert_err("a second opening", store_open(dir, STORE_ALONE, &another), ERR_BUSY);
+    say(child.to, 'g');
+    assert_int_equal(hear(child.from), 'c');
+    txn_abort(begin_write(store));
+    store_close(store);
+    say(child.to, 'x');
+    assert_int_equal(finish(&child, 0), 0);
+}
+
+static void child_is_alone(const char *dir, int in, int out)
+{
+    struct store *store;
+    if (store_open(dir, STORE_ALONE, &store) != 0) {
+        _exit(1);
+    }
+    say(out, 'o');
+    (void)hear(in);
+    store_close(store);
+}
+
+/* It keeps others from writing also between its transactions. */
+static void alone_until_it_is_closed(void **state)
+{
+    (void)state;
+    const char *dir = new_store_dir();
+    struct child child = start(child_is_alone, dir);
+    assert_int_equal(hear(child.from), 'o');
+    struct store *store = NULL;
+    assert_err("another", store_open(dir, STORE_WRITE, &store), ERR_BUSY);
+    assert_null(store);
+    say(child.to, 'x');
+    store = open_store(dir, STORE_WRITE);
+    txn_abort(begin_write(store));
+    store_close(store);
+    assert_int_equal(finish(&child, 0), 0);
+}
+
 static void child_lets_go(const char *dir, int in, int out)
 {
     struct store *store;
-    if (store_open(dir, STORE_WRITE, &store) != 0) {
+    struct txn *txn;
+    if (store_open(dir, STORE_WRITE, &store) != 0 || txn_begin_write(store, &txn) != 0) {
         _exit(1);
     }
     say(out, 'o');
     (void)hear(in);
     usleep(100000);
+    txn_abort(txn);
+    say(out, 'a');
+    (void)hear(in);
     store_close(store);
 }
 
@@ -466,6 +518,8 @@ static void a_second_writer_waits(void **state)
     assert_int_equal(hear(child.from), 'o');
     say(child.to, 'g');
     struct store *store = open_store(dir, STORE_WRITE);
+    assert_int_equal(hear(child.from), 'a');
+    txn_abort(begin_write(store)); /* The other has it open still. */
     store_close(store);
     assert_int_equal(finish(&child, 0), 0);
 }
@@ -882,6 +936,8 @@ int main(void)
         cmocka_unit_test_teardown(one_writer_and_readers_beside_it, teardown),
         cmocka_unit_test_teardown(a_killed_writer, teardown),
         cmocka_unit_test_teardown(a_second_writer_waits, teardown),
+        cmocka_unit_test_teardown(a_writer_that_does_not_end, teardown),
+        cmocka_unit_test_teardown(alone_until_it_is_closed, teardown),
         cmocka_unit_test_teardown(stale_readers_are_cleared, teardown),
         cmocka_unit_test_teardown(a_tiny_map_grows, teardown),
         cmocka_unit_test_teardown(a_full_map_is_grown_for_the_next_try, teardown),
