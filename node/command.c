@@ -84,6 +84,87 @@ static const struct flag revoke_flags[] = {
     {.name = NULL},
 };
 
+#define AS_OF_FLAG                                                                                 \
+    {                                                                                              \
+        "as-of", FLAG_TEXT, "as_of", "ID", "as it was after that op"                               \
+    }
+
+/* What every op about a job takes. */
+#define IF_VERSION_FLAG                                                                            \
+    {                                                                                              \
+        "if-version", FLAG_TEXT, "if_version", "ID", "only while this is the job's version"        \
+    }
+#define EXECUTION_FLAG                                                                             \
+    {                                                                                              \
+        "execution", FLAG_TEXT, "execution", "ID", "which execution, if not this node's own"       \
+    }
+
+static const struct flag job_schedule_flags[] = {
+    {"payload", FLAG_JSON, "payload", "JSON", "what the job is about: any value, @FILE, or -"},
+    {"lease", FLAG_TEXT, "lease", "DURATION", "for how long a claim holds it: 1s to 7d (15m)"},
+    {"key", FLAG_TEXT, "key", "K", "the same key and content again is the same job"},
+    {"dep", FLAG_TEXTS, "deps", "ID", "an op that it depends on; may be repeated"},
+    {"attempts", FLAG_COUNT, "attempts", "N", "how often it may fail before it is Failed (3)"},
+    {"serial-key", FLAG_TEXT, "serial_key", "S", "one job at a time of those with this key"},
+    {"commit", FLAG_TEXT, "commit", "WHO", "whose commit counts: any (default) or coordinator"},
+    {"timeout", FLAG_TEXT, "timeout", "DURATION", "how long one attempt may take"},
+    {.name = NULL},
+};
+
+static const struct flag job_claim_flags[] = {
+    {"kind", FLAG_TEXT, "kind", "GLOB", "the oldest free job of such a kind; * is any letters"},
+    {"lease", FLAG_TEXT, "lease", "DURATION", "for how long (as the job says, or 15m)"},
+    IF_VERSION_FLAG,
+    {.name = NULL},
+};
+
+static const struct flag job_renew_flags[] = {
+    {"lease", FLAG_TEXT, "lease", "DURATION", "for how long from now on (as the job says, or 15m)"},
+    EXECUTION_FLAG,
+    IF_VERSION_FLAG,
+    {.name = NULL},
+};
+
+static const struct flag job_work_flags[] = {EXECUTION_FLAG, IF_VERSION_FLAG, {.name = NULL}};
+
+static const struct flag job_output_flags[] = {
+    {"output", FLAG_JSON, "output", "JSON", "what came of it: any value, @FILE, or -"},
+    EXECUTION_FLAG,
+    IF_VERSION_FLAG,
+    {.name = NULL},
+};
+
+static const struct flag job_yield_flags[] = {
+    {"reason", FLAG_TEXT, "reason", "TEXT", "why"},
+    EXECUTION_FLAG,
+    IF_VERSION_FLAG,
+    {.name = NULL},
+};
+
+static const struct flag job_fail_flags[] = {
+    {"error", FLAG_TEXT, "error", "TEXT", "what went wrong"},
+    {"final", FLAG_SWITCH, "final", "", "do not try again"},
+    EXECUTION_FLAG,
+    IF_VERSION_FLAG,
+    {.name = NULL},
+};
+
+static const struct flag job_cancel_flags[] = {
+    {"reason", FLAG_TEXT, "reason", "TEXT", "why"},
+    IF_VERSION_FLAG,
+    {.name = NULL},
+};
+
+static const struct flag job_list_flags[] = {
+    {"state", FLAG_TEXT, "state", "S", "Pending, Claimed, Completed, Failed or Cancelled"},
+    {"kind", FLAG_TEXT, "kind", "GLOB", "only such kinds; * is any letters"},
+    {"overdue", FLAG_SWITCH, "overdue", "", "only those whose lease has ended"},
+    AS_OF_FLAG,
+    {.name = NULL},
+};
+
+static const struct flag job_show_flags[] = {AS_OF_FLAG, {.name = NULL}};
+
 static const struct flag fsm_flags[] = {
     {"format", FLAG_TEXT, "format", "FORMAT", "table (with a small tree), dot or mermaid"},
     {.name = NULL},
@@ -515,6 +596,145 @@ const struct command commands[] = {
      .needs_store = true,
      .run = run_rebuild,
      .print = print_rebuild},
+    {.name = "job schedule",
+     .summary = "Schedule a job: work that any node that may claims, one at a time.",
+     .usage = "job schedule KIND [--payload JSON] [--lease DURATION] [--key K] [--dep ID]… …",
+     .params = {"kind"},
+     .required = 1,
+     .flags = job_schedule_flags,
+     .notes = "KIND says what sort of work it is: workers claim by it, and RouteKind can give a "
+              "kind to\n"
+              "one node. With --key a second call is no second job: it prints the first one's id.\n"
+              "A claim holds the job until its lease ends; whoever works on renews it in time.",
+     .examples = "meshlog job schedule video.render --payload '{\"file\":\"a.mp4\"}' --lease 1h\n"
+                 "meshlog job schedule mail.send --payload @mail.json --key mail-2026-01-31",
+     .needs_store = true,
+     .run = run_job_schedule,
+     .print = print_job_schedule},
+    {.name = "job claim",
+     .summary = "Take a job for this node, until a lease ends.",
+     .usage = "job claim (ID | --kind GLOB) [--lease DURATION]",
+     .params = {"id"},
+     .flags = job_claim_flags,
+     .notes =
+         "A job that another node holds is not to be had before its lease has ended. With --kind\n"
+         "it is the oldest job that this node may have; if there is none, it ends with the error\n"
+         "none. Each claim that is had is one attempt. Nodes that cannot reach each other may "
+         "claim\n"
+         "the same job: when they meet, the earlier claim holds it, and one commit counts.",
+     .examples = "meshlog job claim 01J9ZC4V5M --lease 30m\n"
+                 "meshlog --json job claim --kind 'video.*'",
+     .needs_store = true,
+     .run = run_job_claim,
+     .print = print_job_claim},
+    {.name = "job renew",
+     .summary = "Hold a job for longer: its lease begins anew.",
+     .usage = "job renew ID [--lease DURATION]",
+     .params = {"id"},
+     .required = 1,
+     .flags = job_renew_flags,
+     .examples = "meshlog job renew 01J9ZC4V5M --lease 1h",
+     .needs_store = true,
+     .run = run_job_renew,
+     .print = print_job_work},
+    {.name = "job start",
+     .summary = "Say that work on a job has begun.",
+     .usage = "job start ID",
+     .params = {"id"},
+     .required = 1,
+     .flags = job_work_flags,
+     .examples = "meshlog job start 01J9ZC4V5M",
+     .needs_store = true,
+     .run = run_job_start,
+     .print = print_job_work},
+    {.name = "job commit",
+     .summary = "Say what came of the work. One commit of a job counts, the first.",
+     .usage = "job commit ID [--output JSON|@FILE|-]",
+     .params = {"id"},
+     .required = 1,
+     .flags = job_output_flags,
+     .notes = "A commit counts only within the lease of its own claim. The job is Completed when\n"
+              "`job complete` has said so; until then nobody else can claim it.",
+     .examples = "meshlog job commit 01J9ZC4V5M --output '{\"frames\":1440}'",
+     .needs_store = true,
+     .run = run_job_commit,
+     .print = print_job_work},
+    {.name = "job complete",
+     .summary = "Complete a job: commit the work on it, unless that was done.",
+     .usage = "job complete ID [--output JSON|@FILE|-]",
+     .params = {"id"},
+     .required = 1,
+     .flags = job_output_flags,
+     .notes = "Where a commit counts already, any node that may can complete the job.",
+     .examples = "meshlog job complete 01J9ZC4V5M --output '{\"frames\":1440}'",
+     .needs_store = true,
+     .run = run_job_complete,
+     .print = print_job_work},
+    {.name = "job yield",
+     .summary = "Give a job back before its lease ends.",
+     .usage = "job yield ID [--reason TEXT]",
+     .params = {"id"},
+     .required = 1,
+     .flags = job_yield_flags,
+     .examples = "meshlog job yield 01J9ZC4V5M --reason 'going to sleep'",
+     .needs_store = true,
+     .run = run_job_yield,
+     .print = print_job_work},
+    {.name = "job expire",
+     .summary = "Take a job from a node that has let its lease end.",
+     .usage = "job expire ID",
+     .params = {"id"},
+     .required = 1,
+     .flags = job_work_flags,
+     .notes = "The job is Pending again. A claim does the same on its way, so this is only to tidy "
+              "up.",
+     .examples = "meshlog job list --overdue\n"
+                 "meshlog job expire 01J9ZC4V5M",
+     .needs_store = true,
+     .run = run_job_expire,
+     .print = print_job_work},
+    {.name = "job fail",
+     .summary = "Say that an attempt at a job has failed.",
+     .usage = "job fail ID [--error TEXT] [--final]",
+     .params = {"id"},
+     .required = 1,
+     .flags = job_fail_flags,
+     .notes = "The job is Pending again while it has attempts left, and --final is not given; else "
+              "Failed.",
+     .examples = "meshlog job fail 01J9ZC4V5M --error 'no space left'",
+     .needs_store = true,
+     .run = run_job_fail,
+     .print = print_job_work},
+    {.name = "job cancel",
+     .summary = "Cancel a job of which no work counts yet.",
+     .usage = "job cancel ID [--reason TEXT]",
+     .params = {"id"},
+     .required = 1,
+     .flags = job_cancel_flags,
+     .examples = "meshlog job cancel 01J9ZC4V5M --reason 'not needed any more'",
+     .needs_store = true,
+     .run = run_job_cancel,
+     .print = print_job_work},
+    {.name = "job list",
+     .summary = "List jobs, the oldest first.",
+     .usage = "job list [--state S] [--kind GLOB] [--overdue] [--as-of ID]",
+     .flags = job_list_flags,
+     .examples = "meshlog job list --state Pending --kind 'video.*'\n"
+                 "meshlog --json job list --overdue",
+     .needs_store = true,
+     .run = run_job_list,
+     .print = print_job_list},
+    {.name = "job show",
+     .summary = "Show a job, what came of it, and every attempt at it.",
+     .usage = "job show ID [--as-of ID]",
+     .params = {"id"},
+     .required = 1,
+     .flags = job_show_flags,
+     .notes = "The first 6 or more letters of the id are enough if no other record has them.",
+     .examples = "meshlog job show 01J9ZC4V5M",
+     .needs_store = true,
+     .run = run_job_show,
+     .print = print_job_show},
     {.name = "backup",
      .summary = "Copy the store into a new folder, also while it is being written to.",
      .usage = "backup DIR",

@@ -67,5 +67,8 @@ command_fn run_init, run_append, run_log, run_show, run_frontier, run_verify, ru
     run_ucan_policy, run_fsm, run_claim_list, run_claim_show, run_entity_show, run_records,
     run_rules, run_graph, run_digest, run_rebuild, run_bench, run_bench_memory, run_demo, run_help,
     run_version;
+    run_ucan_policy, run_job_schedule, run_job_claim, run_job_renew, run_job_start, run_job_commit,
+    run_job_complete, run_job_yield, run_job_expire, run_job_fail, run_job_cancel, run_job_list,
+    run_job_show, run_fsm, run_bench, run_bench_memory, run_demo, run_help, run_version;
 
 #endif

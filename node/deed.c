@@ -43,7 +43,10 @@ static int encode_all(struct call *call, struct deed *deeds, uint32_t count, str
     for (uint32_t i = 0; rv == 0 && i < count; i++) {
         size_t start = i == 0 ? 0 : ends[i - 1];
         doing->items[i] = (struct append_item){
-            .kind = deeds[i].kind, .payload = bytes_of(payloads->data + start, ends[i] - start)};
+            .kind = deeds[i].kind,
+            .dep_count = deeds[i].dep_count,
+            .deps = deeds[i].deps,
+            .payload = bytes_of(payloads->data + start, ends[i] - start)};
     }
     return rv;
 }

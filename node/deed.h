@@ -11,7 +11,9 @@
 
 struct deed {
     uint32_t kind;
-    struct value fields;         /* The payload, in the arena of the call. */
+    struct value fields;      /* The payload, in the arena of the call. */
+    const struct op_id *deps; /* Borrowed; as append_sort_deps leaves them. */
+    uint32_t dep_count;
     struct append_result result; /* What came of it. */
 };
 

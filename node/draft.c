@@ -283,8 +283,8 @@ static int resolve_deps(struct call *call, struct store *store, const struct val
     return rv;
 }
 
-static int read_deps(struct call *call, struct store *store, const struct value *request,
-                     uint64_t now_ms, struct draft *out)
+int draft_deps(struct call *call, struct store *store, const struct value *request, uint64_t now_ms,
+               struct draft *out)
 {
     const struct value *deps = value_get(request, "deps");
     out->dep_count = 0;
@@ -316,7 +316,7 @@ int draft_read(struct call *call, struct store *store, struct value *request, ui
 {
     int rv = read_kind(call, request, &out->kind);
     if (rv == 0) {
-        rv = read_deps(call, store, request, now_ms, out);
+        rv = draft_deps(call, store, request, now_ms, out);
     }
     out->payload_at = payloads->len;
     if (rv == 0) {

@@ -26,6 +26,10 @@ struct draft {
 int draft_read(struct call *call, struct store *store, struct value *request, uint64_t now_ms,
                struct salt_source *salts, struct buf *payloads, struct draft *out) ERR_MUST_CHECK;
 
+/* Read "deps" alone. */
+int draft_deps(struct call *call, struct store *store, const struct value *request, uint64_t now_ms,
+               struct draft *out) ERR_MUST_CHECK;
+
 /* Are these fields what the payload of a kind must be? ERR_BAD_PAYLOAD: the call says what is not.
  */
 int draft_check(struct call *call, uint32_t kind, const struct value *fields) ERR_MUST_CHECK;

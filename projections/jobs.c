@@ -5,9 +5,9 @@
 #include "fsm/job.h"
 #include "oplog/kinds.h"
 #include "projections/ids.h"
+#include "projections/jobquery.h"
 #include "projections/turn.h"
 
-#define ATTEMPTS_UNLESS_SET 3
 #define LEASE_UNLESS_SET 900000u
 
 static const uint8_t job_rules[] = {
@@ -152,8 +152,8 @@ static int is_serial_busy(struct work_op *op, bool *out)
         return 0;
     }
     int rv = turn_read(op->turn, &id, &serial);
-    *out = rv == 0 && serial.status == SERIAL_BUSY &&
-           !op_id_equal(&serial.by, &op->turn->target) && !is_over(op->turn, &serial);
+    *out = rv == 0 && serial.status == SERIAL_BUSY && !op_id_equal(&serial.by, &op->turn->target) &&
+           !is_over(op->turn, &serial);
     return rv == ERR_UNKNOWN_ID ? 0 : rv;
 }
 
@@ -245,8 +245,8 @@ static int abort_holder(struct work_op *op)
         return rv == ERR_UNKNOWN_ID ? 0 : rv;
     }
     after = before;
-    struct fsm_outcome outcome =
-        fsm_move(&execution_fsm, before.status, EXECUTION_EVENT_ABORTED, 0);
+    struct fsm_outcome outcome = fsm_move(&execution_fsm, before.status, EXECUTION_EVENT_ABORTED,
+                                          0);
     if (outcome.verdict == FSM_MOVED) {
         after.status = (uint8_t)outcome.to;
         turn_change(op->turn, &holder, &before, &after);
@@ -333,8 +333,8 @@ static void commit(struct work_op *op)
         return;
     }
     turn_refuse(op->turn, REASON_FSM, RULE_ALREADY_COMMITTED);
-    struct fsm_outcome outcome =
-        fsm_move(&execution_fsm, op->before.status, EXECUTION_EVENT_ABORTED, 0);
+    struct fsm_outcome outcome = fsm_move(&execution_fsm, op->before.status,
+                                          EXECUTION_EVENT_ABORTED, 0);
     if (outcome.verdict == FSM_MOVED) {
         op->execution.status = (uint8_t)outcome.to;
         turn_change(op->turn, &op->execution_id, &op->before, &op->execution);
@@ -345,7 +345,6 @@ static void commit(struct work_op *op)
 static int go_on(struct work_op *op)
 {
     bool is_final = false;
-    int64_t attempts = ATTEMPTS_UNLESS_SET;
     switch (op->turn->kind) {
     case KIND_StartWork:
         move_execution(op, EXECUTION_EVENT_STARTED);
@@ -371,12 +370,10 @@ static int go_on(struct work_op *op)
     }
     if (op->turn->kind == KIND_FailWork) {
         (void)value_get_bool(&op->turn->fields, "final", &is_final);
-        (void)value_get_int(&op->job_fields, "attempts", &attempts);
-        bool left = !is_final && op->job.number < attempts;
+        bool left = !is_final && op->job.number < job_attempts(&op->job_fields);
         move_job(op, JOB_EVENT_FAILED, left ? FSM_BIT(JOB_GUARD_ATTEMPTS_LEFT) : 0);
     } else {
-        move_job(op,
-                 op->turn->kind == KIND_ExpireWork ? JOB_EVENT_EXPIRED : JOB_EVENT_YIELDED,
+        move_job(op, op->turn->kind == KIND_ExpireWork ? JOB_EVENT_EXPIRED : JOB_EVENT_YIELDED,
                  FSM_BIT(JOB_GUARD_LEASE_OVER));
     }
     int rv = release(op);

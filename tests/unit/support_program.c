@@ -1,10 +1,12 @@
 #include "tests/unit/support_program.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -67,4 +69,43 @@ uint64_t program_run(const char *const words[], const char *in, const char *out)
         fail_msg("%s ended with %d", words[3], code);
     }
     return now_us() - start;
+}
+
+static void copy_file(const char *from, const char *to)
+{
+    static uint8_t part[65536];
+    int in = open(from, O_RDONLY | O_CLOEXEC);
+    int out = open(to, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    ssize_t got;
+    assert_true(in >= 0 && out >= 0);
+    while ((got = read(in, part, sizeof(part))) > 0) {
+        assert_int_equal(write(out, part, (size_t)got), got);
+    }
+    assert_int_equal(got, 0);
+    close(in);
+    close(out);
+}
+
+void folder_remove(const char *path)
+{
+    DIR *dir = opendir(path);
+    struct dirent *entry;
+    while (dir != NULL && (entry = readdir(dir)) != NULL) {
+        const char *inside = support_path(path, entry->d_name);
+        if (entry->d_name[0] != '.' && unlink(inside) != 0) {
+            folder_remove(inside);
+        }
+    }
+    if (dir != NULL) {
+        closedir(dir);
+        assert_int_equal(rmdir(path), 0);
+    }
+}
+
+void store_copy(const char *from, const char *to)
+{
+    folder_remove(to);
+    assert_int_equal(mkdir(to, 0700), 0);
+    copy_file(support_path(from, "data.mdb"), support_path(to, "data.mdb"));
+    copy_file(support_path(from, "node.key"), support_path(to, "node.key"));
 }

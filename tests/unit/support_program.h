@@ -18,4 +18,10 @@ int program_wait(pid_t pid);
 /* Both; fails the test unless it ends with 0. Returns the microseconds that it took. */
 uint64_t program_run(const char *const words[], const char *in, const char *out);
 
+/* Remove a folder and all in it. What is not there does not matter. */
+void folder_remove(const char *path);
+
+/* Put a copy of a store that nobody writes to, with the node's key, into the place of a folder. */
+void store_copy(const char *from, const char *to);
+
 #endif

@@ -57,38 +57,6 @@ struct fixture {
 
 /* Files --------------------------------------------------------------------------------- */
 
-static void copy_file(const char *from, const char *to)
-{
-    static uint8_t part[65536];
-    int in = open(from, O_RDONLY | O_CLOEXEC);
-    int out = open(to, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-    ssize_t got;
-    assert_true(in >= 0 && out >= 0);
-    while ((got = read(in, part, sizeof(part))) > 0) {
-        assert_int_equal(write(out, part, (size_t)got), got);
-    }
-    assert_int_equal(got, 0);
-    close(in);
-    close(out);
-}
-
-/* Remove a folder and all in it. What is not there does not matter. */
-static void remove_folder(const char *path)
-{
-    DIR *dir = opendir(path);
-    struct dirent *entry;
-    while (dir != NULL && (entry = readdir(dir)) != NULL) {
-        const char *inside = support_path(path, entry->d_name);
-        if (entry->d_name[0] != '.' && unlink(inside) != 0) {
-            remove_folder(inside);
-        }
-    }
-    if (dir != NULL) {
-        closedir(dir);
-        assert_int_equal(rmdir(path), 0);
-    }
-}
-
 /* How many entries of the folder have this in their names? */
 static unsigned count_named(const char *path, const char *part)
 {
@@ -125,14 +93,6 @@ static bool is_empty_file(const char *path)
 }
 
 /* Stores -------------------------------------------------------------------------------- */
-
-static void copy_store(const char *from, const char *to)
-{
-    remove_folder(to);
-    assert_int_equal(mkdir(to, 0700), 0);
-    copy_file(support_path(from, "data.mdb"), support_path(to, "data.mdb"));
-    copy_file(support_path(from, "node.key"), support_path(to, "node.key"));
-}
 
 /* It opens, is whole if that is asked for, and has at least so many ops; what its frontier is. */
 static struct op_hash look_at(const char *dir, bool whole, uint64_t least, uint64_t *ops)
@@ -175,7 +135,7 @@ static void as_it_is(struct fixture *f)
 
 static void prepare_import(struct fixture *f)
 {
-    copy_store(f->young, f->place);
+    store_copy(f->young, f->place);
 }
 
 static void check_import(struct fixture *f, bool acknowledged, bool *midway)
@@ -202,7 +162,7 @@ static void finish_import(struct fixture *f)
 
 static void prepare_backup(struct fixture *f)
 {
-    remove_folder(f->place);
+    folder_remove(f->place);
 }
 
 /* There whole or not at all, and the store is as it was. */
@@ -254,7 +214,7 @@ static unsigned count_stubs(const char *dir)
 
 static void prepare_compact(struct fixture *f)
 {
-    copy_store(f->erased, f->place);
+    store_copy(f->erased, f->place);
 }
 
 static void finish_compact(struct fixture *f)
@@ -288,7 +248,7 @@ static void prepare_repair(struct fixture *f)
 {
     static const uint8_t gone[4096];
     struct stat st;
-    copy_store(f->source, f->place);
+    store_copy(f->source, f->place);
     int fd = open(support_path(f->place, "data.mdb"), O_RDWR | O_CLOEXEC);
     assert_true(fd >= 0);
     assert_int_equal(fstat(fd, &st), 0);
