@@ -70,6 +70,7 @@
     X(ERR_NO_GRANT, -56, "no_grant",                                                               \
       "Whoever signs this may not do that: `meshlog grants NODE` says what a node may.")           \
     X(ERR_NONE, -57, "none", "There is nothing of the kind that was asked for.")                   \
+    X(ERR_CONTENT_ABSENT, -58, "content_absent", "The content is not on this device.")             \
     X(ERR_STOPPED, -60, "stopped", "It was stopped before it was done: run the command again.")
 
 enum err {

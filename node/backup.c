@@ -1,5 +1,6 @@
 #include "oplog/backup.h"
 
+#include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -84,5 +85,14 @@ int run_backup(struct call *call)
     value_put(call->arena, &response, "dir", view_path(call->arena, target.path));
     value_put(call->arena, &response, "ops", value_int((int64_t)result.ops));
     value_put(call->arena, &response, "bytes", value_int((int64_t)result.bytes));
+    value_put(call->arena, &response, "blobs", value_int((int64_t)result.blobs.blobs));
+    value_put(call->arena, &response, "blob_bytes", value_int((int64_t)result.blobs.bytes));
+    value_put(call->arena, &response, "blobs_damaged", value_int((int64_t)result.blobs.damaged));
+    if (result.blobs.damaged > 0) {
+        call_note(
+            call, "%" PRIu64 " damaged piece%s of content %s left out: `meshlog verify` names %s.",
+            result.blobs.damaged, result.blobs.damaged == 1 ? "" : "s",
+            result.blobs.damaged == 1 ? "was" : "were", result.blobs.damaged == 1 ? "it" : "them");
+    }
     return call_emit(call, &response);
 }

@@ -26,6 +26,7 @@ static int emit_compact(struct call *call, const struct compact_result *result, 
                              "bytes may be left: close it and run `meshlog compact` again."));
     }
     value_put(arena, &response, "erased", value_int((int64_t)result->erased));
+    value_put(arena, &response, "blobs", value_int((int64_t)result->blobs));
     value_put(arena, &response, "waiting", value_int((int64_t)result->waiting));
     value_put(arena, &response, "due_ms",
               result->due_ms > 0 ? value_int((int64_t)result->due_ms) : value_null());

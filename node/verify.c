@@ -2,6 +2,7 @@
 
 #include "node/command.h"
 #include "node/opview.h"
+#include "oplog/blobs.h"
 
 /* Damaged ops that are named one by one; the rest is only counted. */
 #define NAMED_MAX 1000u
@@ -9,6 +10,8 @@
 struct checking {
     struct call *call;
     struct value damaged;
+    uint64_t blobs;
+    uint64_t bad_blobs;
 };
 
 static void add_damage(void *ctx, const struct damage *damage)
@@ -34,6 +37,15 @@ static void add_damage(void *ctx, const struct damage *damage)
     value_push(arena, &checking->damaged, view);
 }
 
+static void add_blob(void *ctx, const struct blob_hash *hash)
+{
+    struct checking *checking = ctx;
+    struct damage damage = {.has_hash = true, .problem = "bad_blob"};
+    memcpy(damage.hash.b, hash->b, sizeof(damage.hash.b));
+    checking->bad_blobs++;
+    add_damage(checking, &damage);
+}
+
 static void show_progress(void *ctx, uint64_t done, uint64_t total)
 {
     struct checking *checking = ctx;
@@ -41,23 +53,39 @@ static void show_progress(void *ctx, uint64_t done, uint64_t total)
     sink->progress(sink->ctx, "Checking ops", done, total);
 }
 
+static void show_blob_progress(void *ctx, uint64_t done, uint64_t total)
+{
+    struct checking *checking = ctx;
+    const struct sink *sink = checking->call->sink;
+    sink->progress(sink->ctx, "Checking content", done, total);
+}
+
+/* What to do about it: damaged content has another remedy than a damaged log. */
+static const char *advice(bool log_is_good)
+{
+    return log_is_good
+               ? "Content of this store is damaged: add it again with `meshlog evidence add`, "
+                 "or take the file with that name in blobs/ from a backup."
+               : "The store is damaged: `meshlog repair BUNDLE…` builds it anew from what can be "
+                 "read of it and from bundles, if there are any.";
+}
+
 static int emit_totals(struct checking *checking, const struct verify_totals *totals)
 {
     struct call *call = checking->call;
     struct arena *arena = call->arena;
     struct value response = value_map();
-    bool good = totals->damaged == 0;
+    uint64_t damaged = totals->damaged + checking->bad_blobs;
+    bool good = damaged == 0;
     value_put(arena, &response, "ok", value_bool(good));
     if (!good) {
         value_put(arena, &response, "error", value_text(err_code(ERR_CORRUPT)));
-        value_put(
-            arena, &response, "message",
-            value_text("The store is damaged: `meshlog repair BUNDLE…` builds it anew from what "
-                       "can be read of it and from bundles, if there are any."));
+        value_put(arena, &response, "message", value_text(advice(totals->damaged == 0)));
     }
     value_put(arena, &response, "ops", value_int((int64_t)totals->ops));
     value_put(arena, &response, "authors", value_int((int64_t)totals->authors));
-    value_put(arena, &response, "damaged_total", value_int((int64_t)totals->damaged));
+    value_put(arena, &response, "blobs", value_int((int64_t)checking->blobs));
+    value_put(arena, &response, "damaged_total", value_int((int64_t)damaged));
     value_put(arena, &response, "damaged", checking->damaged);
     int rv = call_emit(call, &response);
     if (rv == 0 && !good) {
@@ -78,6 +106,7 @@ static int emit_unreadable(struct call *call)
     value_put(arena, &response, "message", value_text_of(message));
     value_put(arena, &response, "ops", value_int(0));
     value_put(arena, &response, "authors", value_int(0));
+    value_put(arena, &response, "blobs", value_int(0));
     value_put(arena, &response, "damaged_total", value_int(0));
     value_put(arena, &response, "damaged", value_array());
     int rv = call_emit(call, &response);
@@ -108,6 +137,8 @@ int run_verify(struct call *call)
     struct checking checking = {.call = call, .damaged = value_array()};
     struct verify_report report = {
         .ctx = &checking, .damage = add_damage, .progress = show_progress};
+    struct blobs_report blobs = {
+        .ctx = &checking, .damaged = add_blob, .progress = show_blob_progress};
     struct verify_totals totals;
     struct store *store;
     int rv = call_open(call, STORE_READ, &store);
@@ -115,6 +146,9 @@ int run_verify(struct call *call)
         return fail_verify(call, rv);
     }
     rv = verify_store(store, 0, &report, &totals);
+    if (rv == 0) {
+        rv = blobs_verify(call->store, &blobs, &checking.blobs);
+    }
     store_close(store);
     return rv != 0 ? fail_verify(call, rv) : emit_totals(&checking, &totals);
 }

@@ -215,5 +215,8 @@ int backup_store(struct store *store, const char *dir, struct backup_result *out
     if (close(fd) != 0 && rv == 0) {
         rv = err_from_errno(errno);
     }
+    if (rv == 0) { /* Those that the copied ops name were there before these. */
+        rv = blobs_copy(store->dir, dir, &out->blobs);
+    }
     return rv == 0 ? store_sync_folder(dir) : rv;
 }

@@ -1,16 +1,18 @@
 /* backup.h - A copy of a store that is in use (spec/store.md).
  *
- * The copy is the data file as one commit left it, page by page, and nothing else: no keys, no
- * locks. A folder with it is a store that can be read, and its file put into the folder with the
- * keys takes that store back to the moment of the copy. */
+ * The copy is the data file as one commit left it, page by page, the blobs, and nothing else: no
+ * keys, no locks. A folder with it is a store that can be read, and its file put into the folder
+ * with the keys takes that store back to the moment of the copy. */
 #ifndef OPLOG_BACKUP_H
 #define OPLOG_BACKUP_H
 
+#include "oplog/blobs.h"
 #include "oplog/store.h"
 
 struct backup_result {
     uint64_t ops;   /* In the copy: a writer may have gone on since. */
     uint64_t bytes; /* Of its data file. */
+    struct blobs_copied blobs;
 };
 
 /* Copy the store into the folder dir, which is there and has no data file. Durable and looked at

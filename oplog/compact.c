@@ -10,6 +10,7 @@
 
 #include "base/limits.h"
 #include "oplog/clock.h"
+#include "oplog/content.h"
 #include "oplog/db.h"
 #include "oplog/erasures.h"
 #include "oplog/kinds.h"
@@ -378,6 +379,9 @@ int compact_store(struct store *store, uint64_t now_ms, bool final, struct compa
     free(path);
     if (rv == 0) {
         rv = stub_all(store, &work);
+    }
+    if (rv == 0) {
+        rv = content_sweep(store, &out->blobs);
     }
     if (rv == 0) {
         rv = wipe(store, fd, now_ms, out);

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/limits.h"
+#include "oplog/blobs.h"
 #include "oplog/db.h"
 #include "oplog/graph.h"
 
@@ -498,6 +499,9 @@ int store_open(const char *dir, enum store_mode mode, struct store **out)
         return rv;
     }
     store->alone = mode == STORE_ALONE;
+    if (mode != STORE_READ) {
+        blobs_clean(dir);
+    }
     if (mode == STORE_WRITE) {
         end_writing(store);
     }

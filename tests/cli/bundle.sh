@@ -109,7 +109,7 @@ faulty() {
     kept=$(field appended)
     check "$what: some are kept" test "$kept" -gt 0 -a "$kept" -lt 3001
     check "$what: as counted" same "$("$MESHLOG" --store "$work/new" --json verify)" \
-        "{\"ok\":true,\"ops\":$kept,\"authors\":1,\"damaged_total\":0,\"damaged\":[]}"
+        "{\"ok\":true,\"ops\":$kept,\"authors\":1,\"blobs\":0,\"damaged_total\":0,\"damaged\":[]}"
     MESHLOG_STORE=$work/new run import "$file"
     check "$what: one sentence" same "$(wc -l <"$work/err")" 1
     check "$what: says '$text'" complained "$text"
