@@ -86,7 +86,7 @@ static const struct flag revoke_flags[] = {
 
 #define AS_OF_FLAG                                                                                 \
     {                                                                                              \
-        "as-of", FLAG_TEXT, "as_of", "ID", "as it was after that op"                               \
+        "as-of", FLAG_TEXT, "as_of", "ID", "as it was when this op was the last one"               \
     }
 
 /* What every op about a job takes. */
@@ -170,11 +170,6 @@ static const struct flag fsm_flags[] = {
     {.name = NULL},
 };
 
-#define AS_OF_FLAG                                                                                 \
-    {                                                                                              \
-        "as-of", FLAG_TEXT, "as_of", "ID", "as it was when this op was the last one"               \
-    }
-
 static const struct flag as_of_flags[] = {
     AS_OF_FLAG,
     {.name = NULL},
@@ -199,6 +194,88 @@ static const struct flag records_flags[] = {
 static const struct flag graph_flags[] = {
     {"format", FLAG_TEXT, "format", "FORMAT", "json or dot (json)"},
     AS_OF_FLAG,
+    {.name = NULL},
+};
+
+/* A change of a record. */
+static const struct flag version_flags[] = {
+    {"if-version", FLAG_TEXT, "if_version", "ID", "only if this is still its version"},
+    {.name = NULL},
+};
+
+static const struct flag evidence_add_flags[] = {
+    {"type", FLAG_TEXT, "type", "T", "what sort it is: calendar, mail, file, …"},
+    {"anchor", FLAG_TEXT, "anchor", "A", "which one at its source: then it is there only once"},
+    {"media", FLAG_TEXT, "media", "M", "what sort of content it is: text/plain"},
+    {.name = NULL},
+};
+
+static const struct flag tombstone_flags[] = {
+    {"erase", FLAG_SWITCH, "erase", "", "erase it too: its content is removed everywhere"},
+    {"reason", FLAG_TEXT, "reason", "TEXT", "why"},
+    {"if-version", FLAG_TEXT, "if_version", "ID", "only if this is still its version"},
+    {.name = NULL},
+};
+
+static const struct flag get_flags[] = {
+    {"out", FLAG_TEXT, "out", "FILE|-", "write it there (-, the standard output)"},
+    {.name = NULL},
+};
+
+static const struct flag entity_add_flags[] = {
+    {"type", FLAG_TEXT, "type", "T", "what sort it is: person, place, …"},
+    {"key", FLAG_TEXT, "key", "TEXT", "the same key and content again are the same record"},
+    {.name = NULL},
+};
+
+static const struct flag entity_split_flags[] = {
+    {"alias", FLAG_TEXTS, "alias", "NAME", "a name that goes; may be repeated"},
+    {"if-version", FLAG_TEXT, "if_version", "ID", "only if this is still its version"},
+    {.name = NULL},
+};
+
+static const struct flag claim_add_flags[] = {
+    {"subject", FLAG_TEXT, "subject", "S", "whom or what it is about, …"},
+    {"predicate", FLAG_TEXT, "predicate", "P", "… what of it is claimed, …"},
+    {"object", FLAG_TEXT, "object", "O", "… and what that is"},
+    {"text", FLAG_TEXT, "text", "T", "or all of it in a sentence"},
+    {"domain", FLAG_TEXT, "domain", "D", "the field it belongs to"},
+    {"confidence", FLAG_JSON, "confidence", "PPM", "of a million; or a map of such numbers"},
+    {"support", FLAG_TEXTS, "supports", "ID", "what it rests on; may be repeated"},
+    {"by", FLAG_TEXT, "created_by", "WHO", "who or what has found it out"},
+    {"key", FLAG_TEXT, "key", "TEXT", "the same key and content again are the same record"},
+    {.name = NULL},
+};
+
+static const struct flag assert_flags[] = {
+    {"hash", FLAG_TEXT, "hash", "HASH", "of the op that is meant, where several have its id"},
+    {"if-version", FLAG_TEXT, "if_version", "ID", "only if this is still its version"},
+    {.name = NULL},
+};
+
+static const struct flag undo_flags[] = {
+    {"undo", FLAG_SWITCH, "undo", "", "take it back"},
+    {"if-version", FLAG_TEXT, "if_version", "ID", "only if this is still its version"},
+    {.name = NULL},
+};
+
+static const struct flag episode_add_flags[] = {
+    {"support", FLAG_TEXTS, "supports", "ID", "what it rests on; may be repeated"},
+    {"key", FLAG_TEXT, "key", "TEXT", "the same key and content again are the same record"},
+    {.name = NULL},
+};
+
+static const struct flag action_add_flags[] = {
+    {"type", FLAG_TEXT, "type", "T", "what sort it is: mail.reply"},
+    {"support", FLAG_TEXTS, "supports", "ID", "what it rests on; may be repeated"},
+    {"key", FLAG_TEXT, "key", "TEXT", "the same key and content again are the same record"},
+    {.name = NULL},
+};
+
+static const struct flag artifact_add_flags[] = {
+    {"media", FLAG_TEXT, "media", "M", "what sort of content it is: image/png"},
+    {"support", FLAG_TEXTS, "supports", "ID", "what it rests on; may be repeated"},
+    {"key", FLAG_TEXT, "key", "TEXT", "the same key and content again are the same record"},
     {.name = NULL},
 };
 
@@ -742,9 +819,11 @@ const struct command commands[] = {
      .required = 1,
      .notes =
          "DIR is new or empty, best on another disk. The copy is the log as it was at one moment;\n"
-         "DIR is there whole or not at all. It holds data.mdb and no keys: `log`, `verify` and\n"
+         "DIR is there whole or not at all. It holds data.mdb, blobs and no keys: `log`, `verify` "
+         "and\n"
          "`export` work on it with --store DIR, but nothing can be appended there.\n\n"
-         "To restore: while nothing uses the store, copy data.mdb from the backup into the "
+         "To restore: while nothing uses the store, copy data.mdb and blobs from the backup into "
+         "the "
          "store's\n"
          "folder, beside the keys that are there, and run `verify`. Ops made after the backup "
          "come\n"
@@ -754,7 +833,7 @@ const struct command commands[] = {
          "What is erased from the store lives on in older backups until these are deleted.",
      .examples = "meshlog backup /media/disk/log-2026-01-31\n"
                  "meshlog --store /media/disk/log-2026-01-31 verify\n"
-                 "cp /media/disk/log-2026-01-31/data.mdb ~/.local/share/meshlog/",
+                 "cp -r /media/disk/log-2026-01-31/{data.mdb,blobs} ~/.local/share/meshlog/",
      .needs_store = true,
      .run = run_backup,
      .print = print_backup},
@@ -774,6 +853,312 @@ const struct command commands[] = {
      .needs_store = true,
      .run = run_compact,
      .print = print_compact},
+    {.name = "evidence add",
+     .summary = "Take content into the store, as something that claims can rest on.",
+     .usage = "evidence add FILE|- --type T [--anchor A] [--media M]",
+     .params = {"file"},
+     .required = 1,
+     .flags = evidence_add_flags,
+     .notes = "The file is copied into the store and named by its hash; the same content is kept "
+              "once. With\n"
+              "--anchor, the same content from the same place again is the same evidence.\n"
+              "Bundles do not carry content: it stays on this device.",
+     .examples =
+         "meshlog evidence add talk.txt --type transcript\n"
+         "curl -s https://example.org/a.ics | meshlog evidence add - --type calendar --anchor a",
+     .needs_store = true,
+     .run = run_evidence_add,
+     .print = print_act},
+    {.name = "evidence tombstone",
+     .summary = "Say that evidence does not count any more; what rests on it goes stale.",
+     .usage = "evidence tombstone ID [--erase] [--reason TEXT]",
+     .params = {"id"},
+     .required = 1,
+     .flags = tombstone_flags,
+     .notes = "With --erase the ops that made it are void on every device, and its content goes: "
+              "after seven\n"
+              "days by `meshlog compact`, or at once with `compact --final`.",
+     .examples = "meshlog evidence tombstone 01J9ZC4V5M\n"
+                 "meshlog evidence tombstone 01J9ZC4V5M --erase",
+     .needs_store = true,
+     .run = run_evidence_tombstone,
+     .print = print_act},
+    {.name = "evidence get",
+     .summary = "Give the content of evidence, or of an artifact.",
+     .usage = "evidence get ID [--out FILE|-]",
+     .params = {"id"},
+     .required = 1,
+     .flags = get_flags,
+     .notes = "All of it is checked against its hash before any of it is given. A FILE that is "
+              "there is not\n"
+              "replaced.",
+     .examples = "meshlog evidence get 01J9ZC4V5M > talk.txt\n"
+                 "meshlog evidence get 01J9ZC4V5M --out talk.txt",
+     .needs_store = true,
+     .run = run_evidence_get,
+     .print = print_evidence_get},
+    {.name = "entity add",
+     .summary = "Give somebody or something a record, so that claims agree whom they mean.",
+     .usage = "entity add NAME [--type T] [--key TEXT]",
+     .params = {"name"},
+     .required = 1,
+     .flags = entity_add_flags,
+     .examples = "meshlog entity add 'Ada Lovelace' --type person",
+     .needs_store = true,
+     .run = run_entity_add,
+     .print = print_act},
+    {.name = "entity alias",
+     .summary = "Give an entity one more name.",
+     .usage = "entity alias ID NAME",
+     .params = {"id", "name"},
+     .required = 2,
+     .flags = version_flags,
+     .examples = "meshlog entity alias 01J9ZC4V5M Ada",
+     .needs_store = true,
+     .run = run_entity_alias,
+     .print = print_act},
+    {.name = "entity merge",
+     .summary = "Say that two entities are one.",
+     .usage = "entity merge ID INTO",
+     .params = {"id", "into"},
+     .required = 2,
+     .flags = version_flags,
+     .examples = "meshlog entity merge 01J9ZC4V5M 01J9ZC4V6P",
+     .needs_store = true,
+     .run = run_entity_merge,
+     .print = print_act},
+    {.name = "entity split",
+     .summary = "Say that some of the names of an entity are another one's.",
+     .usage = "entity split ID --alias NAME…",
+     .params = {"id", "names"},
+     .required = 1,
+     .repeats = true,
+     .flags = entity_split_flags,
+     .examples = "meshlog entity split 01J9ZC4V5M --alias Countess --alias Augusta",
+     .needs_store = true,
+     .run = run_entity_split,
+     .print = print_act},
+    {.name = "claim add",
+     .summary = "Claim something.",
+     .usage = "claim add --subject S --predicate P --object O [--support ID]… …\n"
+              "claim add --text T [--domain D] [--support ID]… …",
+     .flags = claim_add_flags,
+     .notes =
+         "It begins as a Claim, or as a Hint where its confidence is below the threshold of the "
+         "mesh, and\n"
+         "is Stale from the start where what it rests on does not count. Only a user makes it a "
+         "Fact.\n"
+         "With --key it can be repeated: what is there already is told, and nothing is written.",
+     .examples =
+         "meshlog claim add --subject Ada --predicate born --object 1815 --support 01J9ZC4V5M\n"
+         "meshlog claim add --text 'The shop opens at nine.' --confidence 800000",
+     .needs_store = true,
+     .run = run_claim_add,
+     .print = print_act},
+    {.name = "claim confirm",
+     .summary = "Say that a claim is true: then it is a Fact, and only a user can change that.",
+     .usage = "claim confirm ID",
+     .params = {"id"},
+     .required = 1,
+     .flags = assert_flags,
+     .notes = "An episode becomes Active by it, an action Approved. A claim whose author has lost "
+              "its rights\n"
+              "stands on yours from then on.",
+     .examples = "meshlog claim confirm 01J9ZC4V5M",
+     .needs_store = true,
+     .run = run_claim_confirm,
+     .print = print_act},
+    {.name = "claim reject",
+     .summary = "Say that a claim is false; what rests on it goes stale.",
+     .usage = "claim reject ID",
+     .params = {"id"},
+     .required = 1,
+     .flags = assert_flags,
+     .examples = "meshlog claim reject 01J9ZC4V5M",
+     .needs_store = true,
+     .run = run_claim_reject,
+     .print = print_act},
+    {.name = "claim pin",
+     .summary = "Keep machines from changing a claim.",
+     .usage = "claim pin ID [--undo]",
+     .params = {"id"},
+     .required = 1,
+     .flags = undo_flags,
+     .examples = "meshlog claim pin 01J9ZC4V5M",
+     .needs_store = true,
+     .run = run_claim_pin,
+     .print = print_act},
+    {.name = "claim hide",
+     .summary = "Have a claim, or any other record, out of sight.",
+     .usage = "claim hide ID [--undo]",
+     .params = {"id"},
+     .required = 1,
+     .flags = undo_flags,
+     .examples = "meshlog claim hide 01J9ZC4V5M",
+     .needs_store = true,
+     .run = run_claim_hide,
+     .print = print_act},
+    {.name = "claim edit",
+     .summary = "Put another value in the place of a claim's: a new Fact that supersedes it.",
+     .usage = "claim edit ID VALUE",
+     .params = {"id", "value"},
+     .required = 2,
+     .flags = version_flags,
+     .examples = "meshlog claim edit 01J9ZC4V5M 1815-12-10",
+     .needs_store = true,
+     .run = run_claim_edit,
+     .print = print_act},
+    {.name = "claim supersede",
+     .summary = "Say that another claim takes the place of one.",
+     .usage = "claim supersede ID BY",
+     .params = {"id", "by"},
+     .required = 2,
+     .flags = version_flags,
+     .examples = "meshlog claim supersede 01J9ZC4V5M 01J9ZC4V6P",
+     .needs_store = true,
+     .run = run_claim_supersede,
+     .print = print_act},
+    {.name = "claim lane",
+     .summary =
+         "Say what machines may claim of the same subject and predicate, or in the same domain.",
+     .usage = "claim lane ID block|confirm|allow",
+     .params = {"id", "value"},
+     .required = 2,
+     .flags = version_flags,
+     .notes = "block: nothing any more. confirm: only what waits as a Hint for the user. allow: as "
+              "ever.",
+     .examples = "meshlog claim lane 01J9ZC4V5M confirm",
+     .needs_store = true,
+     .run = run_claim_lane,
+     .print = print_act},
+    {.name = "claim status",
+     .summary = "Raise a hint to a claim, or say that a claim is disputed.",
+     .usage = "claim status ID Claim|Disputed",
+     .params = {"id", "status"},
+     .required = 2,
+     .flags = version_flags,
+     .examples = "meshlog claim status 01J9ZC4V5M Disputed",
+     .needs_store = true,
+     .run = run_claim_status,
+     .print = print_act},
+    {.name = "claim confidence",
+     .summary = "Say how sure a claim is.",
+     .usage = "claim confidence ID PPM",
+     .params = {"id", "confidence"},
+     .required = 2,
+     .flags = version_flags,
+     .notes = "PPM is of a million: 800000 are 80 percent; or a map of such numbers, of which the "
+              "least counts.",
+     .examples = "meshlog claim confidence 01J9ZC4V5M 800000",
+     .needs_store = true,
+     .run = run_claim_confidence,
+     .print = print_act},
+    {.name = "episode add",
+     .summary = "Tell of something that happened, as claims and evidence show it.",
+     .usage = "episode add TITLE [--support ID]… [--key TEXT]",
+     .params = {"title"},
+     .required = 1,
+     .flags = episode_add_flags,
+     .examples = "meshlog episode add 'Lunch with Ada' --support 01J9ZC4V5M",
+     .needs_store = true,
+     .run = run_episode_add,
+     .print = print_act},
+    {.name = "episode status",
+     .summary = "Archive an episode, or bring it back.",
+     .usage = "episode status ID Active|Stale|Archived",
+     .params = {"id", "status"},
+     .required = 2,
+     .flags = version_flags,
+     .examples = "meshlog episode status 01J9ZC4V5M Archived",
+     .needs_store = true,
+     .run = run_episode_status,
+     .print = print_act},
+    {.name = "episode title",
+     .summary = "Give an episode another title.",
+     .usage = "episode title ID TITLE",
+     .params = {"id", "title"},
+     .required = 2,
+     .flags = version_flags,
+     .examples = "meshlog episode title 01J9ZC4V5M 'Lunch'",
+     .needs_store = true,
+     .run = run_episode_title,
+     .print = print_act},
+    {.name = "action add",
+     .summary = "Suggest that something be done.",
+     .usage = "action add TITLE [--type T] [--support ID]… [--key TEXT]",
+     .params = {"title"},
+     .required = 1,
+     .flags = action_add_flags,
+     .notes = "Nothing is done before a user has approved it: `action status ID Approved`.",
+     .examples = "meshlog action add 'Reply to Ada' --type mail.reply --support 01J9ZC4V5M",
+     .needs_store = true,
+     .run = run_action_add,
+     .print = print_act},
+    {.name = "action status",
+     .summary = "Approve, dismiss or reject an action, or say how far it has come.",
+     .usage = "action status ID Approved|Executing|Completed|Failed|Rejected|Dismissed|Expired",
+     .params = {"id", "status"},
+     .required = 2,
+     .flags = version_flags,
+     .examples = "meshlog action status 01J9ZC4V5M Approved",
+     .needs_store = true,
+     .run = run_action_status,
+     .print = print_act},
+    {.name = "artifact add",
+     .summary = "Keep what was made of evidence and claims: a summary, a picture.",
+     .usage = "artifact add TYPE [FILE|-] [--media M] [--support ID]… [--key TEXT]",
+     .params = {"type", "file"},
+     .required = 1,
+     .flags = artifact_add_flags,
+     .notes = "`evidence get` gives its content back.",
+     .examples = "meshlog artifact add summary week.md --support 01J9ZC4V5M",
+     .needs_store = true,
+     .run = run_artifact_add,
+     .print = print_act},
+    {.name = "artifact evict",
+     .summary = "Say that an artifact is not kept any more.",
+     .usage = "artifact evict ID",
+     .params = {"id"},
+     .required = 1,
+     .flags = version_flags,
+     .examples = "meshlog artifact evict 01J9ZC4V5M",
+     .needs_store = true,
+     .run = run_artifact_evict,
+     .print = print_act},
+    {.name = "rules set",
+     .summary = "Set a rule of the mesh.",
+     .usage = "rules set KEY VALUE",
+     .params = {"key", "value"},
+     .required = 2,
+     .notes = "Only owners. claim_threshold: the least confidence, of a million, of a claim that "
+              "is no hint.\n"
+              "max_skew, erase_grace, lease: milliseconds. Other names may be used for rules of "
+              "your own.",
+     .examples = "meshlog rules set claim_threshold 600000",
+     .needs_store = true,
+     .run = run_rules_set,
+     .print = print_act},
+    {.name = "coordinator",
+     .summary = "Say which node settles what must be done by one alone.",
+     .usage = "coordinator NODE",
+     .params = {"node"},
+     .required = 1,
+     .notes = "NODE is a did:key, the first letters of one, or the name of a node.",
+     .examples = "meshlog coordinator laptop",
+     .needs_store = true,
+     .run = run_coordinator,
+     .print = print_act},
+    {.name = "route",
+     .summary = "Have jobs of a kind done by one node; without NODE, by any.",
+     .usage = "route KIND [NODE]",
+     .params = {"kind", "node"},
+     .required = 1,
+     .notes = "NODE is a did:key, the first letters of one, or the name of a node.",
+     .examples = "meshlog route video.encode workstation\n"
+                 "meshlog route video.encode",
+     .needs_store = true,
+     .run = run_route,
+     .print = print_act},
     {.name = "fsm",
      .summary = "Show a state machine: what states there are, and what moves between them.",
      .usage = "fsm [NAME] [--format table|dot|mermaid]",

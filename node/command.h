@@ -65,10 +65,17 @@ command_fn run_init, run_append, run_log, run_show, run_frontier, run_verify, ru
     run_import, run_repair, run_backup, run_compact, run_root, run_nodes, run_grants, run_delegate,
     run_accept, run_revoke, run_seal, run_why, run_ucan_inspect, run_ucan_check, run_ucan_mint,
     run_ucan_policy, run_fsm, run_claim_list, run_claim_show, run_entity_show, run_records,
-    run_rules, run_graph, run_digest, run_rebuild, run_bench, run_bench_memory, run_demo, run_help,
-    run_version;
-    run_ucan_policy, run_job_schedule, run_job_claim, run_job_renew, run_job_start, run_job_commit,
-    run_job_complete, run_job_yield, run_job_expire, run_job_fail, run_job_cancel, run_job_list,
-    run_job_show, run_fsm, run_bench, run_bench_memory, run_demo, run_help, run_version;
+    run_rules, run_graph, run_digest, run_rebuild, run_job_list, run_job_show, run_bench,
+    run_bench_memory, run_demo, run_help, run_version;
+
+/* Those that change records. */
+command_fn run_evidence_add, run_evidence_tombstone, run_evidence_get, run_entity_add,
+    run_entity_alias, run_entity_merge, run_entity_split, run_claim_add, run_claim_confirm,
+    run_claim_reject, run_claim_pin, run_claim_hide, run_claim_edit, run_claim_supersede,
+    run_claim_lane, run_claim_status, run_claim_confidence, run_episode_add, run_episode_status,
+    run_episode_title, run_action_add, run_action_status, run_artifact_add, run_artifact_evict,
+    run_rules_set, run_coordinator, run_route, run_job_schedule, run_job_claim, run_job_renew,
+    run_job_start, run_job_commit, run_job_complete, run_job_yield, run_job_expire, run_job_fail,
+    run_job_cancel;
 
 #endif

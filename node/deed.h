@@ -14,6 +14,7 @@ struct deed {
     struct value fields;      /* The payload, in the arena of the call. */
     const struct op_id *deps; /* Borrowed; as append_sort_deps leaves them. */
     uint32_t dep_count;
+    bool tried;               /* deeds_try said yes to it alone: those behind it may be against it. */
     struct append_result result; /* What came of it. */
 };
 
@@ -25,5 +26,13 @@ struct deed {
  *   ERR_REFUSED       a rule is against it */
 int deeds_do(struct call *call, struct writer *writer, uint64_t now_ms, struct deed *deeds,
              uint32_t count, struct changes *changes) ERR_MUST_CHECK;
+
+/* See whether deeds_do would refuse them. Nothing is signed, and nothing is kept. */
+int deeds_try(struct call *call, struct writer *writer, uint64_t now_ms, struct deed *deeds,
+              uint32_t count) ERR_MUST_CHECK;
+
+/* Does a deed make a record that is named after its key and content? Then that is its id. The call
+ * says why it fails, as deeds_do does. */
+int deed_keyed(struct call *call, struct deed *deed, bool *keyed, struct op_id *id) ERR_MUST_CHECK;
 
 #endif

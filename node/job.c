@@ -42,18 +42,14 @@ static int schedule_fields(struct call *call, struct value *fields)
 }
 
 /* Is the job there already, under its key? Then nothing has to be written. */
-static int find_keyed(struct job_task *task, struct value *fields, bool *found)
+static int find_keyed(struct job_task *task, struct deed *deed, bool *found)
 {
     struct txn *txn;
-    bool keyed = false;
+    bool keyed;
     *found = false;
-    int rv = value_sort(fields);
-    if (rv == 0) {
-        rv = keyed_id(task->call->arena, KIND_ScheduleJob, fields, &keyed, &task->id);
-    }
+    int rv = deed_keyed(task->call, deed, &keyed, &task->id);
     if (rv != 0 || !keyed) {
-        return rv == 0 ? 0
-                       : call_fail(task->call, rv, "The op cannot be made: %s", err_sentence(rv));
+        return rv;
     }
     rv = txn_begin_read(task->writer.store, &txn);
     if (rv == 0) {
@@ -87,46 +83,41 @@ static int read_job(struct job_task *task)
     return rv == 0 ? 0 : fail_read(task, rv);
 }
 
-static int schedule_new(struct job_task *task, struct value *fields, bool keyed)
+static int schedule_new(struct job_task *task, struct deed *deed)
 {
     struct draft draft;
+    bool keyed = value_get(&deed->fields, "idempotency_key") != NULL;
     int rv = draft_deps(task->call, task->writer.store, task->call->request, task->now_ms, &draft);
     if (rv != 0) {
         return rv;
     }
-    struct deed deed = {.kind = KIND_ScheduleJob,
-                        .fields = *fields,
-                        .deps = draft.deps,
-                        .dep_count = draft.dep_count};
-    rv = deeds_do(task->call, &task->writer, task->now_ms, &deed, 1, NULL);
+    deed->deps = draft.deps;
+    deed->dep_count = draft.dep_count;
+    rv = deeds_do(task->call, &task->writer, task->now_ms, deed, 1, NULL);
     if (rv != 0) {
         return rv;
     }
-    task->id = keyed ? task->id : deed.result.id;
-    if (deed.result.verdict.state == VERDICT_PENDING) { /* Its deps are not here. */
+    task->id = keyed ? task->id : deed->result.id;
+    if (deed->result.verdict.state == VERDICT_PENDING) { /* Its deps are not here. */
         task->job.state = (struct state){0};
-        return emit_scheduled(task, &deed.result.id);
+        return emit_scheduled(task, &deed->result.id);
     }
     rv = read_job(task);
-    return rv == 0 ? emit_scheduled(task, &deed.result.id) : rv;
+    return rv == 0 ? emit_scheduled(task, &deed->result.id) : rv;
 }
 
 static int schedule(struct job_task *task)
 {
-    struct value fields;
+    struct deed deed = {.kind = KIND_ScheduleJob};
     bool found;
-    int rv = schedule_fields(task->call, &fields);
+    int rv = schedule_fields(task->call, &deed.fields);
     if (rv == 0) {
-        rv = draft_check(task->call, KIND_ScheduleJob, &fields);
-    }
-    if (rv == 0) {
-        rv = find_keyed(task, &fields, &found);
+        rv = find_keyed(task, &deed, &found);
     }
     if (rv != 0) {
         return rv;
     }
-    return found ? emit_scheduled(task, NULL)
-                 : schedule_new(task, &fields, value_get(&fields, "idempotency_key") != NULL);
+    return found ? emit_scheduled(task, NULL) : schedule_new(task, &deed);
 }
 
 int run_job_schedule(struct call *call)

@@ -304,6 +304,11 @@ void print_frontier(struct printer *printer, const struct value *response)
 /* What is damaged: an op, as far as it is known which, or what is noted of an author. */
 static void say_damaged(struct printer *printer, const struct value *damage)
 {
+    if (bytes_equal(text_of(damage, "problem"), bytes_of_text("bad_blob"))) {
+        say(printer, "  content ");
+        say_field(printer, damage, "hash");
+        return;
+    }
     struct bytes id = text_of(damage, "id");
     bool by_author = text_of(damage, "author").len > 0;
     bool has_number = int_of(damage, "seq") > 0;
@@ -346,6 +351,11 @@ void print_verify(struct printer *printer, const struct value *response)
     say_count(printer, int_of(response, "ops"), "op");
     say(printer, " of ");
     say_count(printer, int_of(response, "authors"), "author");
+    if (int_of(response, "blobs") > 0) {
+        say(printer, " and ");
+        say_count(printer, int_of(response, "blobs"), "piece");
+        say(printer, " of content");
+    }
     if (bool_of(response, "ok")) {
         say(printer, " checked: all are whole.\n");
         return;
@@ -518,6 +528,12 @@ void print_backup(struct printer *printer, const struct value *response)
     say_field(printer, response, "dir");
     say(printer, " (");
     say_count(printer, int_of(response, "bytes"), "byte");
+    if (int_of(response, "blobs") > 0) {
+        say(printer, ") and ");
+        say_count(printer, int_of(response, "blobs"), "piece");
+        say(printer, " of content (");
+        say_count(printer, int_of(response, "blob_bytes"), "byte");
+    }
     say(printer, "), without keys. `meshlog help backup` says how to restore.\n");
 }
 
@@ -550,6 +566,11 @@ void print_compact(struct printer *printer, const struct value *response)
     say(printer, " bytes, before ");
     say_number(printer, response, "bytes_before");
     say(printer, ".\n");
+    if (int_of(response, "blobs") > 0) {
+        say_count(printer, int_of(response, "blobs"), "piece");
+        say(printer, " of content that no op names any more %s removed.\n",
+            int_of(response, "blobs") == 1 ? "was" : "were");
+    }
     if (waiting > 0) {
         say_waiting(printer, response, waiting);
     }

@@ -30,11 +30,15 @@ static struct value view_change(struct arena *arena, const struct record_change 
     return view;
 }
 
-struct value view_record_changes(struct arena *arena, const struct changes *changes, uint64_t max)
+struct value view_record_changes(struct arena *arena, const struct changes *changes,
+                                 const struct op_id *without, uint64_t max)
 {
     struct value records = value_array();
-    for (uint64_t i = 0; i < changes->record_count && i < max; i++) {
-        value_push(arena, &records, view_change(arena, changes_record_at(changes, i)));
+    for (uint64_t i = 0; i < changes->record_count && records.count < max; i++) {
+        const struct record_change *change = changes_record_at(changes, i);
+        if (without == NULL || !op_id_equal(&change->id, without)) {
+            value_push(arena, &records, view_change(arena, change));
+        }
     }
     return records;
 }

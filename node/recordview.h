@@ -9,7 +9,9 @@
 struct value view_record_type(const struct state *state);
 struct value view_status(const struct state *state);
 
-/* What became of records, at most max of them: each with id, type, from and to. */
-struct value view_record_changes(struct arena *arena, const struct changes *changes, uint64_t max);
+/* What became of records, at most max of them: each with id, type, from and to. One of them may be
+ * left out; NULL: none. */
+struct value view_record_changes(struct arena *arena, const struct changes *changes,
+                                 const struct op_id *without, uint64_t max);
 
 #endif

@@ -317,7 +317,7 @@ static int emit_taken(const struct taking *t)
     value_put(arena, &response, "ops_total", value_int((int64_t)t->changes.count));
     value_put(arena, &response, "ops", view_changes(t, arena));
     value_put(arena, &response, "records_total", value_int((int64_t)t->changes.record_count));
-    value_put(arena, &response, "records", view_record_changes(arena, &t->changes, NAMED_MAX));
+    value_put(arena, &response, "records", view_record_changes(arena, &t->changes, NULL, NAMED_MAX));
     if (t->left > 0) {
         call_note(t->call, "%" PRIu32 " more token%s of this node stand%s: %s can revoke %s.",
                   t->left, t->left == 1 ? "" : "s", t->left == 1 ? "s" : "",

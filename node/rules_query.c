@@ -101,12 +101,7 @@ static int answer(struct call *call, struct txn *txn)
     return rv != 0 ? call_fail_store(call, rv) : call_emit(call, &response);
 }
 
-int show_rules(struct call *call)
-{
-    return call_reading(call, answer);
-}
-
 int run_rules(struct call *call)
 {
-    return show_rules(call);
+    return call_reading(call, answer);
 }

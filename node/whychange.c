@@ -61,16 +61,12 @@ static int add_own(struct changing *changing, struct said *said)
     const struct kind_rule *rule = kind_rule(said->kind);
     struct op_id key = {{0}};
     struct op_id target;
-    struct op_id made;
     int rv = 0;
     if (rule != NULL && rule->target != NULL && said_id(said, rule->target, &target)) {
         rv = add_record(changing, &target);
     }
     if (rv == 0) {
-        rv = said_makes(changing->arena, said, &made);
-    }
-    if (rv == 0) {
-        rv = add_record(changing, &made);
+        rv = add_record(changing, &said->makes);
     }
     while (rv == 0 && (rv = marks_next(changing->txn, &changing->at, &key)) == 0) {
         rv = add_record(changing, &key);

@@ -61,7 +61,10 @@ static int made_by(struct txn *txn, struct arena *arena, const struct op_id *at,
     }
     arena_reset(arena);
     rv = said_at(txn, arena, at, &said);
-    return rv != 0 ? rv : said_makes(arena, &said, out);
+    if (rv == 0) {
+        *out = said.makes;
+    }
+    return rv;
 }
 
 static int compare_ids(const void *a, const void *b)

@@ -2,6 +2,7 @@
 
 #include "base/limits.h"
 #include "oplog/db.h"
+#include "oplog/keyed.h"
 #include "oplog/payload.h"
 #include "projections/ids.h"
 
@@ -40,7 +41,12 @@ int said_at(struct txn *txn, struct arena *arena, const struct op_id *at, struct
     }
     out->kind = row.op.kind;
     out->author_ix = row.author_ix;
+    out->makes = *at;
     rv = read_fields(arena, &row, &out->fields);
+    if (rv == 0 && out->fields.count > 0) {
+        enum keyed keyed;
+        rv = keyed_record(row.op.kind, row.op.payload, &keyed, &out->makes);
+    }
     return rv != 0 ? rv : author_key(txn, row.author_ix, &out->author);
 }
 
@@ -52,13 +58,6 @@ bool said_id(const struct said *said, const char *field, struct op_id *out)
     }
     memcpy(out->b, bytes.data, bytes.len);
     return true;
-}
-
-int said_makes(struct arena *arena, struct said *said, struct op_id *out)
-{
-    bool keyed;
-    *out = said->at;
-    return keyed_id(arena, said->kind, &said->fields, &keyed, out);
 }
 
 /* Records ------------------------------------------------------------------------------- */

@@ -23,6 +23,7 @@ struct said {
     uint32_t author_ix;
     struct op_author author;
     struct value fields; /* A map in the arena; empty where the payload is not here. */
+    struct op_id makes;  /* The record that a creation makes, or would make. */
 };
 
 int said_at(struct txn *txn, struct arena *arena, const struct op_id *at,
@@ -30,9 +31,6 @@ int said_at(struct txn *txn, struct arena *arena, const struct op_id *at,
 
 /* The id in a field of it; false if there is none. */
 bool said_id(const struct said *said, const char *field, struct op_id *out);
-
-/* The record that a creation makes, or would make: under its own id, unless it is keyed. */
-int said_makes(struct arena *arena, struct said *said, struct op_id *out) ERR_MUST_CHECK;
 
 /* Did the folds apply it? */
 static inline bool said_counts(const struct said *said)

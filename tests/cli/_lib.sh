@@ -73,6 +73,9 @@ refused() {
     check "$what: JSON says $error" json_failure "$error"
 }
 
+# by_rule REASON RULE: the last run was refused so.
+by_rule() { printed "\"ok\":false,\"error\":\"$1\",\"message\":" && printed "\"rule\":\"$2\""; }
+
 # has_fields FIELD…: the last line of the output is an object with these fields.
 has_fields() {
     local field line

@@ -196,9 +196,9 @@ check 'its token has ended by then' printed '"in_force":false,"reason":"not_in_f
 run --json why "$first"
 check 'why' ended 0
 check 'why fields' has_fields id type kind author verdict reason rule by detail
-check 'the token decides' printed "\"type\":\"op\",\"kind\":\"CreateClaim\",\"author\":\"$did\",\"verdict\":\"applied\",\"reason\":null,\"rule\":null,\"by\":\"$token\""
+check 'the token decides' printed "\"author\":\"$did\",\"name\":\"phone\",\"verdict\":\"applied\",\"reason\":null,\"rule\":null,\"by\":\"$token\""
 run why "$first"
-check 'why for people' printed "to laptop ($laptop): / without end"
+check 'why for people' printed 'by phone with CreateClaim, applied; allowed by the root → laptop (/) → phone (/).'
 refused 'why of nothing' 1 unknown_id 'has the id' why 01000000000000000000000000
 refused 'why of no id' 2 usage 'is no id' why '!'
 
@@ -409,7 +409,8 @@ run --json append UserAssert --payload "{\"about\":\"$first\",\"hash\":\"$hash\"
 check 'UserAssert by hand' printed '"verdict":"applied"'
 check 'a confirmed op stands' same "$(verdict_of "$MESHLOG_STORE" "$first")" 'applied null'
 run why "$first"
-check 'why it stands' printed 'confirms it'
+check 'why it stands' printed 'Fact since 20'
+check 'and who says so' printed ', because laptop confirmed it.'
 run --json append CreateClaim --payload "{\"text\":\"t\",\"hash\":\"$hash\"}"
 run --json show "$(field id)"
 check 'a claim keeps its texts' printed "\"payload\":{\"hash\":\"$hash\",\"text\":\"t\"}"

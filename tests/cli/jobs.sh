@@ -28,7 +28,7 @@ refused_by() {
     before=$(ops_in "$MESHLOG_STORE")
     run --json "$@" </dev/null
     check "$what: exit code" ended 1
-    check "$what: the rule is $rule" printed "\"ok\":false,\"error\":\"fsm\",\"rule\":\"$rule\""
+    check "$what: the rule is $rule" by_rule fsm "$rule"
     check "$what: nothing was written" same "$(ops_in "$MESHLOG_STORE")" "$before"
     run "$@" </dev/null
     check "$what: one sentence" one_sentence
@@ -114,7 +114,8 @@ refused 'a second claim by kind' 1 none 'can be claimed by this node now' job cl
 refused 'the job of a prefix' 1 unknown_id 'its type is execution' job claim "$execution"
 both
 on_phone job claim "$video"
-check 'nor can the other node' printed '"error":"fsm","rule":"lease_held","message":"laptop holds the job until 20'
+check 'nor can the other node' by_rule fsm lease_held
+check 'it sees who holds the job' printed '"message":"laptop holds the job until 20'
 on_phone job list --state Claimed
 check 'it sees who holds it' printed '"holder_name":"laptop"'
 run job list
@@ -124,7 +125,7 @@ check 'with its attempts' printed ', attempt 1 of 2'
 # The same refused op from another author is kept and not applied.
 claim_by_hand='{"job":"'$video'"}'
 on_phone append ClaimWork --payload "$claim_by_hand"
-check 'append refuses it too' printed '"error":"fsm","rule":"lease_held"'
+check 'append refuses it too' by_rule fsm lease_held
 MESHLOG_STORE=$phone refused_by not_holder 'start of what another node holds' job start "$video"
 on_phone job show "$video"
 check 'it has one execution' same "$(grep -o '"status":' "$work/out" | wc -l)" 1
@@ -148,7 +149,7 @@ for store in "$MESHLOG_STORE" "$phone"; do
     check 'the earlier one holds the job' printed '"holder_name":"laptop","execution":"'"$first"'"'
     check 'the other execution is kept' printed '"id":"'"$second"'"'
     run --store "$store" why "$second"
-    check 'why for people' printed 'The lease on it has not ended.'
+    check 'why for people' printed 'phone with ClaimWork, rejected (lease_held); allowed by the root'
 done
 on_phone job commit "$race" --output '"late"'
 check 'and its commit counts in its own lease' printed '"execution":"'"$second"'","status":"COMMITTED"'
@@ -186,7 +187,7 @@ second=$(field execution)
 run --json job start "$video" --execution "$second"
 check 'an execution by its id' printed '"status":"IN_PROGRESS"'
 run --json job start "$video" --execution "$first"
-check 'an execution of another job' printed '"error":"unknown_target","rule":"no_target"'
+check 'an execution of another job' by_rule unknown_target no_target
 run --json job fail "$video"
 check 'the last failure' printed '"state":"Failed"'
 refused_by no_move 'claim of what has failed' job claim "$video"
@@ -265,7 +266,7 @@ version=$(field op)
 run --json job claim "$job" --if-version "$version"
 check 'claim of a version' ended 0
 run --json job cancel "$job" --if-version "$version"
-check 'a version that is gone by' printed '"error":"stale_version","rule":"version_taken"'
+check 'a version that is gone by' by_rule stale_version version_taken
 refused 'a version of no job' 2 usage '--if-version' job claim --kind plain --if-version "$version"
 run --json job show "$job" --as-of "$version"
 check 'as it was' printed '"state":"Pending","holder":null'

@@ -10,7 +10,7 @@
 
 #include <assert.h>
 
-#include "projections/ids.h"
+#include "oplog/keyed.h"
 #include "tests/unit/support_authority.h"
 #include "tests/unit/support_folds.h"
 
@@ -316,16 +316,13 @@ static struct bytes raw_payload(struct choices *choices)
 }
 
 /* A keyed record has an id of its own. */
-static void note_record(const struct template *template, struct value *fields, struct one *one)
+static void note_record(const struct template *template, struct bytes payload, struct one *one)
 {
-    bool keyed = false;
+    enum keyed keyed;
     one->record = one->id;
-    int rv = value_sort(fields);
-    if (rv == 0) {
-        rv = keyed_id(&now.arena, template->kind, fields, &keyed, &one->record);
-    }
+    int rv = keyed_record(template->kind, payload, &keyed, &one->record);
     assert(rv == 0);
-    one->record = keyed ? one->record : one->id;
+    one->record = keyed == KEYED_YES ? one->record : one->id;
 }
 
 static struct bytes payload_for(const struct template *template, struct choices choices,
@@ -335,8 +332,9 @@ static struct bytes payload_for(const struct template *template, struct choices 
         return raw_payload(&choices);
     }
     struct value fields = fields_of(template, &choices);
-    note_record(template, &fields, one);
-    return payload_of_value(&fields, (uint32_t)(one - now.ops));
+    struct bytes payload = payload_of_value(&fields, (uint32_t)(one - now.ops));
+    note_record(template, payload, one);
+    return payload;
 }
 
 /* Ops ------------------------------------------------------------------------------------- */

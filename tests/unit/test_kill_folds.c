@@ -20,7 +20,8 @@
 #include "fsm/claim.h"
 #include "fsm/job.h"
 #include "oplog/store.h"
-#include "projections/ids.h"
+#include "oplog/keyed.h"
+#include "oplog/payload.h"
 #include "projections/records.h"
 #include "tests/unit/support_folds.h"
 #include "tests/unit/support_program.h"
@@ -93,11 +94,15 @@ static unsigned count_status(const char *dir, uint8_t type, uint8_t status)
 /* The id of the record that a creation with a key makes: known before it is made. */
 static struct op_id id_of(uint32_t kind, struct arena *arena, struct value *fields)
 {
+    struct salt_source salts = {.left = 0};
     struct op_id id;
-    bool keyed;
-    assert_ok(value_sort(fields));
-    assert_ok(keyed_id(arena, kind, fields, &keyed, &id));
-    assert_true(keyed);
+    struct buf payload;
+    enum keyed keyed;
+    buf_init(&payload, LIMIT_PAYLOAD);
+    assert_ok(payload_encode(fields, &salts, &payload));
+    assert_ok(keyed_record(kind, buf_bytes(&payload), &keyed, &id));
+    assert_int_equal(keyed, KEYED_YES);
+    buf_free(&payload);
     arena_reset(arena);
     return id;
 }
