@@ -37,8 +37,7 @@ static void create(struct turn *turn, enum record_type type, const struct fsm *m
                    unsigned event, uint32_t supported)
 {
     struct state state = {.type = (uint8_t)type};
-    struct fsm_outcome outcome =
-        fsm_move(machine, FSM_NEW, event, turn->supported ? supported : 0);
+    struct fsm_outcome outcome = fsm_move(machine, FSM_NEW, event, turn->supported ? supported : 0);
     state.status = (uint8_t)outcome.to;
     turn_make(turn, &state);
 }

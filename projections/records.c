@@ -240,6 +240,12 @@ void store_watch_records(struct store *store, const struct record_watch *watch)
     store->record_watch = watch;
 }
 
+int record_add(struct txn *txn, struct tally *tally, const struct op_id *id,
+               const struct entry *entry)
+{
+    return set_now(txn, tally, id, NULL, entry);
+}
+
 int record_put(struct txn *txn, struct tally *tally, const struct op_id *id,
                const struct entry *entry)
 {

@@ -39,7 +39,10 @@ int record_at(struct txn *txn, const struct op_id *id, const struct op_id *at,
 int record_after(struct txn *txn, const struct op_id *id, const struct op_id *at,
                  struct entry *out) ERR_MUST_CHECK;
 
-/* Put an entry, or another in its place; take one away. */
+/* Put an entry, or another in its place; the first one of a record that is not there; take one
+ * away. */
+int record_add(struct txn *txn, struct tally *tally, const struct op_id *id,
+               const struct entry *entry) ERR_MUST_CHECK;
 int record_put(struct txn *txn, struct tally *tally, const struct op_id *id,
                const struct entry *entry) ERR_MUST_CHECK;
 int record_remove(struct txn *txn, struct tally *tally, const struct op_id *id,
