@@ -26,7 +26,7 @@ struct blob_new {
     int fd;
     uint64_t max;
     uint64_t size;
-    struct blob_hash hash; /* Once it is sealed. */
+    struct blob_hash hash;           /* Once it is sealed. */
     crypto_generichash_state *state; /* On its own: it is aligned more than others. */
 };
 

@@ -111,7 +111,7 @@ static void row_fill(enum db db, struct bytes key, struct bytes head, struct byt
 /* May LMDB go this way? */
 static int check_way(struct txn *txn, enum db db, enum guard_way way, struct bytes key)
 {
-    return txn->guard == NULL ? 0 : guard_check(txn->guard, db, way, key, &txn->gap[db], NULL);
+    return txn->guard == NULL ? 0 : guard_check(txn->guard, db, way, key, &txn->gaps[db], NULL);
 }
 
 int db_schema(struct txn *txn, uint32_t *out)
@@ -326,7 +326,7 @@ static int check_step(struct db_cursor *cursor, MDB_cursor_op op, struct bytes k
     }
     int rv = step_way(cursor, op, &at, &way);
     if (rv == 0) {
-        rv = guard_check(cursor->txn->guard, cursor->db, way, at, &cursor->txn->gap[cursor->db],
+        rv = guard_check(cursor->txn->guard, cursor->db, way, at, &cursor->txn->gaps[cursor->db],
                          &cursor->past);
         cursor->bad_page = rv != 0;
     }

@@ -60,7 +60,7 @@ struct txn {
     uint64_t appended;    /* … and how many arrived since they last ran. */
     MDB_txn *mdb;
     struct guard *guard; /* NULL where pages are not checked. */
-    struct guard_gap gap[DB_COUNT];
+    struct guard_gaps gaps[DB_COUNT];
     bool changed;
     struct db_cursor cursor[DB_COUNT]; /* Opened on first use. */
     uint64_t next_n;                   /* The next arrival number, once known. */

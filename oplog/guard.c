@@ -584,11 +584,19 @@ static int check_row(const struct way *way, uint32_t i, struct bytes *key)
     return db_row_open(way->db, node.key, node.value, &value);
 }
 
+/* Put a gap before the others; the one at a place goes. */
+static void put_first(struct guard_gaps *gaps, uint32_t place, const struct guard_gap *gap)
+{
+    struct guard_gap first = *gap;
+    memmove(&gaps->at[1], &gaps->at[0], place * sizeof(first));
+    gaps->at[0] = first;
+}
+
 /* No row has the key: is that so, or was it damaged? A row whose key was damaged within the order
  * of its page stands directly before or after where the key belongs, and does not fit its check.
  * Where that is at the edge of the leaf, the leaf beside is looked at too: if a branch page's key
  * was damaged and led here, it does not keep its bounds. */
-static int check_miss(struct way *way, struct bytes key, struct guard_gap *gap)
+static int check_miss(struct way *way, struct bytes key, struct guard_gaps *gaps)
 {
     const struct pages *pages = &way->guard->pages;
     uint32_t count = page_count(pages, way->leaf);
@@ -610,7 +618,7 @@ static int check_miss(struct way *way, struct bytes key, struct guard_gap *gap)
         rv = rv == 0 ? check_row(way, page_count(pages, way->leaf) - 1, &found.low) : rv;
     }
     if (rv == 0) {
-        *gap = found;
+        put_first(gaps, GUARD_GAPS - 1, &found);
     }
     return rv;
 }
@@ -621,8 +629,7 @@ static bool is_in_gap(const struct guard_gap *gap, struct bytes key)
            (gap->high.data == NULL || bytes_compare(key, gap->high) < 0);
 }
 
-/* Nothing new is to be checked. */
-static bool is_known(const struct guard_gap *gap, enum guard_way how, struct bytes key)
+static bool leads_to(const struct guard_gap *gap, enum guard_way how, struct bytes key)
 {
     switch (how) {
     case GUARD_ROW:
@@ -635,6 +642,20 @@ static bool is_known(const struct guard_gap *gap, enum guard_way how, struct byt
     }
 }
 
+/* Nothing new is to be checked. */
+static bool is_known(struct guard_gaps *gaps, enum guard_way how, struct bytes key)
+{
+    for (uint32_t i = 0; i < GUARD_GAPS; i++) {
+        if (leads_to(&gaps->at[i], how, key)) {
+            if (i > 0) {
+                put_first(gaps, i, &gaps->at[i]);
+            }
+            return true;
+        }
+    }
+    return false;
+}
+
 static int check_neighbours(struct way *way)
 {
     struct bytes low = way->low;
@@ -642,7 +663,7 @@ static int check_neighbours(struct way *way)
     return rv == 0 && low.data != NULL ? descend_below(way, low) : rv;
 }
 
-static int check_way(struct way *way, enum guard_way how, struct bytes key, struct guard_gap *gap)
+static int check_way(struct way *way, enum guard_way how, struct bytes key, struct guard_gaps *gaps)
 {
     int edge = how == GUARD_FIRST ? -1 : how == GUARD_LAST ? 1 : 0;
     int rv = descend(way, key, edge, how == GUARD_DELETE);
@@ -652,7 +673,7 @@ static int check_way(struct way *way, enum guard_way how, struct bytes key, stru
     switch (how) {
     case GUARD_ROW:
     case GUARD_FROM: /* Where no row has the key, LMDB goes to the one after. */
-        return check_miss(way, key, gap);
+        return check_miss(way, key, gaps);
     case GUARD_AFTER:
         return check_after(way, key);
     case GUARD_BEFORE:
@@ -665,7 +686,7 @@ static int check_way(struct way *way, enum guard_way how, struct bytes key, stru
 }
 
 int guard_check(struct guard *guard, enum db db, enum guard_way how, struct bytes key,
-                struct guard_gap *gap, struct bytes *past)
+                struct guard_gaps *gaps, struct bytes *past)
 {
     struct way way = {.guard = guard, .db = db, .tree = &guard->tree[db]};
     if (!guard->has_tree[db]) {
@@ -674,10 +695,10 @@ int guard_check(struct guard *guard, enum db db, enum guard_way how, struct byte
     if (guard->tree[db].root == PAGES_NONE) {
         return 0;
     }
-    if (is_known(gap, how, key)) {
+    if (is_known(gaps, how, key)) {
         return 0;
     }
-    int rv = check_way(&way, how, key, gap);
+    int rv = check_way(&way, how, key, gaps);
     if (rv != 0 && past != NULL) {
         *past = way.high;
     }

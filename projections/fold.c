@@ -49,9 +49,9 @@ int work_read_refs(struct work *work, const struct row *row, const uint8_t hash[
     if (rv != 0 || !*here || !kind_is_folded(row->op.kind)) {
         return rv;
     }
-    rv = payload_fields(&work->arena, row->op.payload, fields);
-    if (rv != 0) { /* It is rejected in the control layer. */
-        return err_is_unreadable(rv) ? 0 : rv;
+    rv = payload_fields_known(&work->arena, row->op.payload, fields);
+    if (rv != 0) {
+        return rv;
     }
     *fits = ops_check(row->op.kind, fields, NULL) == 0;
     return *fits ? refs_read(row, hash, fields, refs) : 0;
@@ -113,6 +113,9 @@ static int unlink_op(struct work *work, const struct row *row, const uint8_t has
     bool fits;
     bool here;
     bool was_applied = false;
+    if (op_payload_is_broken(&row->op, row->payload_state)) {
+        return 0; /* It never stood. */
+    }
     int rv = work_read_refs(work, row, hash, &fields, &fits, &here, refs);
     if (rv != 0 || !fits) {
         return rv;
