@@ -14,6 +14,15 @@
 #define VERSION_REFUSED 32u
 #define VERSION_AT 33u
 
+/* A row of reads: what is named after a hash stands before what is named after its
+ * position, as in records. */
+static void reads_key(uint8_t row[PAIR], const struct op_id *key, const struct op_id *at)
+{
+    memcpy(row, key->b, ID);
+    memcpy(row + ID, at->b, ID);
+    row[0] ^= 0x80;
+}
+
 static void pair_key(uint8_t key[PAIR], const struct op_id *first, const struct op_id *second)
 {
     memcpy(key, first->b, ID);
@@ -111,14 +120,14 @@ int reads_put(struct txn *txn, const struct op_id *key, const struct reader *rea
         memcpy(value + len, reader->hash, sizeof(reader->hash));
         len += sizeof(reader->hash);
     }
-    pair_key(row, key, &reader->at);
+    reads_key(row, key, &reader->at);
     return db_put(txn, DB_reads, bytes_of(row, sizeof(row)), bytes_of(value, len));
 }
 
 int reads_remove(struct txn *txn, const struct op_id *key, const struct op_id *at)
 {
     uint8_t row[PAIR];
-    pair_key(row, key, at);
+    reads_key(row, key, at);
     return remove_row(txn, DB_reads, row, sizeof(row));
 }
 
@@ -126,7 +135,7 @@ int reads_next(struct txn *txn, const struct op_id *key, struct reader *reader)
 {
     uint8_t row[PAIR];
     struct bytes value;
-    pair_key(row, key, &reader->at);
+    reads_key(row, key, &reader->at);
     int rv = next_row(txn, DB_reads, row, sizeof(row), ID, &value);
     if (rv != 0) {
         return rv;

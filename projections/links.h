@@ -1,7 +1,8 @@
 /* links.h - Which ops may come out otherwise when something changes (spec/folds.md, "A late op").
  *
  * Everything works inside the caller's transaction. The layouts:
- *   reads      key 16 ‖ at 16                 flags 1, and by flags: record 16, hash 16
+ *   reads      key 16 ‖ at 16                 flags 1, and by flags: record 16, hash 16;
+ *                                              the highest bit of the key is flipped
  *   marks      at 16 ‖ key 16                 (nothing)
  *   lanes      lane 16 ‖ object 8 ‖ void 1 ‖ at 16   (nothing)
  *   versions   at 16 ‖ record 16 ‖ refused 1 ‖ at 16 (nothing)
