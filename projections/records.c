@@ -6,7 +6,6 @@
 #define ID sizeof(struct op_id)
 #define HISTORY_KEY (2 * ID)
 #define STATUS_KEY (2 + ID)
-#define NOW_BYTES (STATE_BYTES_MAX + ID)
 #define TALLY_NAME "folds"
 #define TALLY_BYTES (ID + 32 + 8 + 8)
 
@@ -57,35 +56,13 @@ int tally_put(struct txn *txn, const struct tally *tally)
 
 /* Entries ----------------------------------------------------------------------------- */
 
-/* The version of a record that is as it was made is not written: it is its maker's position. */
-static size_t now_pack(const struct op_id *id, const struct entry *now, uint8_t row[NOW_BYTES])
+static int now_read(struct bytes value, struct entry *out)
 {
-    size_t len = state_pack(&now->state, row);
-    if (!op_id_equal(&now->at, state_maker(&now->state, id))) {
-        memcpy(row + len, now->at.b, ID);
-        len += ID;
-    }
-    return len;
-}
-
-static int now_read(const struct op_id *id, struct bytes value, struct entry *out)
-{
-    struct bytes version;
-    struct cursor left = cursor_over(value);
-    int rv = state_take(&left, &out->state);
-    if (rv != 0) {
-        return rv;
-    }
-    out->at = *state_maker(&out->state, id);
-    if (cursor_left(&left) == 0) {
-        return 0;
-    }
-    rv = cursor_take(&left, ID, &version);
-    if (rv != 0 || cursor_left(&left) != 0) {
+    if (value.len < ID) {
         return ERR_CORRUPT;
     }
-    memcpy(out->at.b, version.data, ID);
-    return 0;
+    memcpy(out->at.b, value.data, ID);
+    return state_unpack(bytes_of(value.data + ID, value.len - ID), &out->state);
 }
 
 int record_now(struct txn *txn, const struct op_id *id, struct entry *out)
@@ -93,7 +70,7 @@ int record_now(struct txn *txn, const struct op_id *id, struct entry *out)
     struct op_id key = id_key(id);
     struct bytes value;
     int rv = db_get(txn, DB_records, id_bytes(&key), &value);
-    return rv != 0 ? rv : now_read(id, value, out);
+    return rv != 0 ? rv : now_read(value, out);
 }
 
 static void history_key(uint8_t key[HISTORY_KEY], const struct op_id *id, const struct op_id *at)
@@ -261,7 +238,7 @@ static int set_now(struct txn *txn, struct tally *tally, const struct op_id *id,
                    const struct entry *from, const struct entry *to)
 {
     struct op_id key = id_key(id);
-    uint8_t row[NOW_BYTES];
+    uint8_t row[ID + STATE_BYTES_MAX];
     int rv;
     if (from != NULL) {
         digest_subtract(&tally->digest, id, &from->at, &from->state);
@@ -270,8 +247,9 @@ static int set_now(struct txn *txn, struct tally *tally, const struct op_id *id,
     if (to != NULL) {
         digest_add(&tally->digest, id, &to->at, &to->state);
         tally->records++;
-        size_t len = now_pack(id, to, row);
-        rv = db_put(txn, DB_records, id_bytes(&key), bytes_of(row, len));
+        memcpy(row, to->at.b, ID);
+        size_t len = state_pack(&to->state, row + ID);
+        rv = db_put(txn, DB_records, id_bytes(&key), bytes_of(row, ID + len));
     } else {
         rv = db_delete(txn, DB_records, id_bytes(&key));
     }
@@ -396,7 +374,7 @@ static int seek_in_half(struct txn *txn, const struct op_id *from, struct op_id 
     if (rv == 0) {
         memcpy(first.b, key.data, ID);
         *id = id_key(&first);
-        rv = now_read(id, value, out);
+        rv = now_read(value, out);
     }
     return rv;
 }

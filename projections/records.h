@@ -1,8 +1,7 @@
 /* records.h - The records and their histories, as rows (spec/folds.md, "Records").
  *
  * Everything works inside the caller's transaction. "Not there" is ERR_UNKNOWN_ID. The layouts:
- *   records    id* 16           state ‖ version 16     what it is now; the version is left out
- *                                                       where it is the maker's position
+ *   records    id* 16           version 16 ‖ state     what it is now
  *   history    id* 16 ‖ at 16   state                  what it was before, entry by entry
  *   statuses   type 1 ‖ status 1 ‖ id 16               what is so now, but for present evidence
  *                                                       and claims that are Claim

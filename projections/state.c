@@ -69,38 +69,32 @@ static int take_number(struct cursor *in, bool there, size_t width, uint64_t *ou
 
 int state_unpack(struct bytes in, struct state *out)
 {
-    struct cursor left = cursor_over(in);
-    int rv = state_take(&left, out);
-    return rv == 0 && cursor_left(&left) == 0 ? 0 : ERR_CORRUPT;
-}
-
-int state_take(struct cursor *in, struct state *out)
-{
     uint64_t number;
+    struct cursor left = cursor_over(in);
     struct bytes head;
     *out = (struct state){0};
-    if (cursor_take(in, HEAD_BYTES, &head) != 0) {
+    if (cursor_take(&left, HEAD_BYTES, &head) != 0) {
         return ERR_CORRUPT;
     }
     uint8_t has = head.data[3];
     out->type = head.data[0];
     out->status = head.data[1];
     out->flags = head.data[2];
-    int rv = take_id(in, has & HAS_BY, &out->by);
+    int rv = take_id(&left, has & HAS_BY, &out->by);
     if (rv == 0) {
-        rv = take_id(in, has & HAS_ORIGIN, &out->origin);
+        rv = take_id(&left, has & HAS_ORIGIN, &out->origin);
     }
     if (rv == 0) {
-        rv = take_number(in, has & HAS_NUMBER, 4, &number);
+        rv = take_number(&left, has & HAS_NUMBER, 4, &number);
     }
     if (rv == 0) {
         out->number = (uint32_t)number;
-        rv = take_number(in, has & HAS_UNTIL, 8, &out->until);
+        rv = take_number(&left, has & HAS_UNTIL, 8, &out->until);
     }
     if (rv == 0) {
-        rv = take_id(in, has & HAS_MAKER, &out->maker);
+        rv = take_id(&left, has & HAS_MAKER, &out->maker);
     }
-    return rv == 0 ? 0 : ERR_CORRUPT;
+    return rv == 0 && cursor_left(&left) == 0 ? 0 : ERR_CORRUPT;
 }
 
 bool state_equal(const struct state *a, const struct state *b)

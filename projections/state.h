@@ -67,9 +67,8 @@ static inline bool op_id_equal(const struct op_id *a, const struct op_id *b)
 /* The bytes of a state; returns how many. */
 size_t state_pack(const struct state *state, uint8_t out[STATE_BYTES_MAX]);
 
-/* ERR_CORRUPT for bytes that state_pack does not make; take: that do not begin so. */
+/* ERR_CORRUPT for bytes that state_pack does not make. */
 int state_unpack(struct bytes in, struct state *out) ERR_MUST_CHECK;
-int state_take(struct cursor *in, struct state *out) ERR_MUST_CHECK;
 
 bool state_equal(const struct state *a, const struct state *b);
 
