@@ -149,10 +149,11 @@ static struct op_id some_record(struct making *making, uint32_t types, uint32_t 
     *thing = some_thing(making, stray ? ANY_TYPE : types);
     if (*thing == NONE || (stray && chance(making, 50))) {
         const struct test_author *author = &making->world->key[1];
+        uint32_t op = draw(making, making->world->ops);
+        uint64_t at_ms = NOW_MS + draw(making, SPAN_MS);
+        uint16_t counter = (uint16_t)draw(making, 2);
         *thing = NONE;
-        return chance(making, 50)
-                   ? making->world->op[draw(making, making->world->ops)].made->id
-                   : id_at(author, NOW_MS + draw(making, SPAN_MS), (uint16_t)draw(making, 2));
+        return chance(making, 50) ? making->world->op[op].made->id : id_at(author, at_ms, counter);
     }
     comes_after(making, making->thing[*thing].op);
     making->odd = making->odd || making->thing[*thing].doubtful;
@@ -656,6 +657,16 @@ static bool has_key(const struct making *making)
            value_get(&making->fields, "source_anchor") != NULL;
 }
 
+/* Fields that may change without those they were copied from. */
+static struct value copied_fields(struct making *making, const struct value *fields)
+{
+    struct value copy = value_map();
+    for (uint32_t i = 0; i < fields->count; i++) {
+        value_put_key(&making->arena, &copy, fields->entries[i].key, fields->entries[i].value);
+    }
+    return copy;
+}
+
 /* Say what was said before under the same key. */
 static bool say_again(struct making *making)
 {
@@ -663,7 +674,7 @@ static bool say_again(struct making *making)
     for (uint32_t i = 0; i < making->keyed_count; i++) {
         const struct keyed *keyed = &making->keyed[(from + i) % making->keyed_count];
         if (keyed->kind == making->kind) {
-            making->fields = keyed->fields;
+            making->fields = copied_fields(making, &keyed->fields);
             return true;
         }
     }
@@ -673,8 +684,8 @@ static bool say_again(struct making *making)
 static void remember_keyed(struct making *making)
 {
     if (making->keyed_count < KEYED_MAX) {
-        making->keyed[making->keyed_count++] = (struct keyed){.kind = making->kind,
-                                                              .fields = making->fields};
+        making->keyed[making->keyed_count++] = (struct keyed){
+            .kind = making->kind, .fields = copied_fields(making, &making->fields)};
     }
 }
 
@@ -1020,8 +1031,9 @@ static void change_authority(struct making *making)
 {
     uint32_t key = 2 + draw(making, making->world->keys - 2);
     if (chance(making, 50)) {
-        uint32_t token = some_power(making, chance(making, 50) ? ROOT : 1, key, chance(making, 40));
-        add_delegation(making, token);
+        uint32_t from = chance(making, 50) ? ROOT : 1;
+        bool user = chance(making, 40);
+        add_delegation(making, some_power(making, from, key, user));
     } else {
         uint32_t token = draw(making, making->world->tokens);
         if (making->world->token[token].to != making->user || chance(making, 10)) {
