@@ -50,7 +50,7 @@ histories() {
 }
 check "the histories of seeds $seeds are folded" histories
 found=$(node tests/model/fold.mjs "$work/dump"; echo "exit $?")
-check 'the reference fold makes the same of them' same "$(sed 's/, [0-9]* ops,/,/' <<<"$found")" \
+check 'the reference fold makes the same of them' same "${found/ [0-9]* ops,/}" \
     '300 histories, 0 differences'$'\n''exit 0'
 
 totals
