@@ -51,6 +51,9 @@ int work_read_refs(struct work *work, const struct row *row, struct value *field
         return rv;
     }
     rv = payload_fields(&work->arena, row->op.payload, fields);
+    if (arena_error(&work->arena) != 0) { /* Not for what this op says. */
+        return ERR_NO_MEMORY;
+    }
     if (rv != 0) { /* It is rejected in the control layer. */
         return err_is_unreadable(rv) ? 0 : rv;
     }
@@ -155,9 +158,11 @@ static int unlink_all(struct work *work, const struct op_id *at)
             rv = log_row(work->txn, place.n, &row);
         }
         if (rv == 0) {
+            arena_reset(&work->arena); /* There may be any number of them. */
             rv = unlink_op(work, &row);
         }
     }
+    arena_reset(&work->arena);
     return rv == ERR_UNKNOWN_ID ? buf_error(&work->keys) : rv;
 }
 
@@ -568,8 +573,8 @@ static int evaluate_standing(struct work *work, const struct op_hash *part,
     }
     if (is_beyond_end(work, &turn->at)) {
         fits = false; /* Whatever it says. */
-        turn->outcome =
-            (struct verdict){.state = VERDICT_PENDING, .reason = REASON_VERSION_UNKNOWN};
+        turn->outcome = (struct verdict){.state = VERDICT_PENDING,
+                                         .reason = REASON_VERSION_UNKNOWN};
     } else if (!here) {
         turn->outcome = (struct verdict){.state = VERDICT_PENDING, .reason = REASON_PAYLOAD_ABSENT};
     } else if (!fits) {

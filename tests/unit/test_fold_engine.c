@@ -214,6 +214,46 @@ static void a_machine_asks_for_an_action_that_the_user_decided(void **state)
     end(&tale);
 }
 
+/* A claim with as many further fields as an op can have, the first of them this. */
+static struct bytes large_claim(const struct world *world, uint32_t number)
+{
+    struct buf json;
+    char field[40];
+    buf_init(&json, SIZE_MAX);
+    buf_put_text(&json, "{\"text\":\"a\"");
+    for (uint32_t i = 0; i < 500; i++) {
+        (void)snprintf(field, sizeof(field), ",\"f%u\":%u", i, number);
+        buf_put_text(&json, field);
+    }
+    buf_put(&json, "}", 2);
+    struct bytes payload = payload_from(world, (const char *)json.data);
+    buf_free(&json);
+    return payload;
+}
+
+/* Each is read when another comes, to take back what it may have left; but not into the same memory
+ * until there is none for the one that stands. */
+static void a_claim_has_many_large_twins(void **state)
+{
+    (void)state;
+    struct tale tale = begin();
+    uint32_t claim = add(&tale, MACHINE, 100, KIND_CreateClaim, "{\"text\":\"a\"}");
+    (void)add(&tale, USER, 200, KIND_UserAssert,
+              "{\"about\":@2,\"assert\":\"confirm\",\"hash\":#2}");
+    uint32_t last = claim;
+    for (uint32_t i = 0; i < 120; i++) {
+        struct world_op twin = {.kind = KIND_CreateClaim};
+        twin.payload = large_claim(tale.world, i);
+        last = twin_add(tale.world, claim, &twin);
+    }
+    for (uint32_t op = 0; op <= last; op++) {
+        deliver(&tale, op);
+    }
+    assert_status(&tale, claim, "Fact");
+    assert_outcome(&tale, claim, "applied");
+    end(&tale);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -221,6 +261,7 @@ int main(void)
         cmocka_unit_test_teardown(a_tombstone_becomes_a_users, support_teardown),
         cmocka_unit_test_teardown(a_machine_asks_for_an_action_that_the_user_decided,
                                   support_teardown),
+        cmocka_unit_test_teardown(a_claim_has_many_large_twins, support_teardown),
     };
     support_init();
     return cmocka_run_group_tests(tests, NULL, NULL);
