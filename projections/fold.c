@@ -740,6 +740,7 @@ static int work_begin(struct txn *txn, struct work **out)
     buf_init(&work->names, SIZE_MAX / 2);
     buf_init(&work->lanes, SIZE_MAX / 2);
     buf_init(&work->versions, SIZE_MAX / 2);
+    buf_init(&work->asked_until, SIZE_MAX / 2);
     buf_init(&work->changes, SIZE_MAX / 2);
     buf_init(&work->reads, SIZE_MAX / 2);
     int rv = tally_get(txn, &work->tally);
@@ -763,6 +764,8 @@ static void work_end(struct work *work)
 {
     arena_free(&work->arena);
     queue_free(&work->queue);
+    id_set_free(&work->asked);
+    buf_free(&work->asked_until);
     buf_free(&work->keys);
     buf_free(&work->names);
     buf_free(&work->lanes);

@@ -4,6 +4,7 @@
 #define PROJECTIONS_WORK_H
 
 #include "base/arena.h"
+#include "projections/idset.h"
 #include "projections/queue.h"
 #include "projections/refs.h"
 
@@ -24,9 +25,11 @@ struct work {
     struct op_id version_rule; /* The record of the rule that sets the version of the folds. */
     bool ends;                 /* They end at a position: */
     struct op_id end;
-    struct op_id cause;  /* The op of the cascades in hand: … */
-    bool cause_is_final; /* … is it a TombstoneEvidence by a user? */
-    struct op_id recast; /* An op whose cascade may go farther now, or less far. */
+    struct op_id cause;     /* The op of the cascades in hand: … */
+    bool cause_is_final;    /* … is it a TombstoneEvidence by a user? */
+    struct id_set asked;    /* Keys whose later readers are in the queue, … */
+    struct buf asked_until; /* struct op_id: … up to there, each. */
+    struct op_id recast;    /* An op whose cascade may go farther now, or less far. */
 };
 
 /* Nothing was ever evaluated at or after a position that is fresh: nothing later can come out
