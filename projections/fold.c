@@ -50,8 +50,8 @@ int work_read_refs(struct work *work, const struct row *row, const uint8_t hash[
         return rv;
     }
     rv = payload_fields_known(&work->arena, row->op.payload, fields);
-    if (rv != 0) {
-        return rv;
+    if (rv != 0) { /* Not for what this op says. */
+        return arena_error(&work->arena) != 0 ? ERR_NO_MEMORY : rv;
     }
     *fits = ops_check(row->op.kind, fields, NULL) == 0;
     return *fits ? refs_read(row, hash, fields, refs) : 0;
@@ -126,6 +126,7 @@ static int unlink_op(struct work *work, const struct row *row, const uint8_t has
     }
     if (rv == 0 && refs->keyed) {
         add_key(work, &refs->made);
+        buf_put(&work->names, refs->made.b, sizeof(refs->made.b));
     }
     if (rv == 0 && refs->has_version && refs->has_target) {
         struct taken taken = {.version = refs->version, .record = refs->target};
@@ -149,6 +150,7 @@ static int unlink_all(struct work *work, const struct op_id *at)
     struct row row;
     int rv;
     add_key(work, at);
+    buf_put(&work->names, at->b, sizeof(at->b));
     rv = note_marks(work, at);
     for (bool first = true; rv == 0; first = false) {
         rv = order_next_of(work->txn, at, first, part, &place);
@@ -157,10 +159,15 @@ static int unlink_all(struct work *work, const struct op_id *at)
             rv = log_row(work->txn, place.n, &row);
         }
         if (rv == 0) {
+            arena_reset(&work->arena); /* There may be any number of them. */
             rv = unlink_op(work, &row, part);
         }
     }
-    return rv == ERR_UNKNOWN_ID ? buf_error(&work->keys) : rv;
+    arena_reset(&work->arena);
+    if (rv == ERR_UNKNOWN_ID) {
+        rv = buf_error(&work->keys);
+    }
+    return rv == 0 ? buf_error(&work->names) : rv;
 }
 
 /* The steps of an evaluation ------------------------------------------------------------ */
@@ -604,6 +611,7 @@ static void clear_work(struct work *work)
     arena_reset(&work->arena);
     work->has_twins = false;
     buf_clear(&work->keys);
+    buf_clear(&work->names);
     buf_clear(&work->lanes);
     buf_clear(&work->versions);
     buf_clear(&work->changes);
@@ -642,23 +650,36 @@ static int evaluate(struct work *work, const struct op_id *at)
 
 /* A run ----------------------------------------------------------------------------------- */
 
+/* What an op has left may look as before and yet be another's, where others have its id: a route
+ * that leads elsewhere, a record that rests on something else. */
+static int push_of_twins(struct work *work, const struct op_id *at)
+{
+    int rv = 0;
+    for (size_t i = 0; rv == 0 && i < work->keys.len; i += sizeof(struct op_id)) {
+        struct op_id key;
+        memcpy(key.b, work->keys.data + i, sizeof(key.b));
+        rv = work_push_readers(work, &key, at, NULL);
+        if (rv == 0) {
+            rv = work_push_cascades(work, &key, at);
+        }
+    }
+    return rv;
+}
+
 /* An op that has come, or stands otherwise: who names its id, or the record that it makes, may come
- * out otherwise. How far its cascade goes may be another matter, too, though it leaves what it
- * left. */
+ * out otherwise; of a keyed record, how many make it counts. How far its cascade goes may be
+ * another matter, too, though it leaves what it left. */
 static int evaluate_touched(struct work *work, const struct op_id *at)
 {
     bool fresh = work_is_fresh(work, at);
     work->recast = *at;
     int rv = evaluate(work, at);
-    for (size_t i = 0; rv == 0 && !fresh && i < work->keys.len; i += sizeof(struct op_id)) {
-        struct op_id key; /* Its own is among them. Of a keyed record, how many make it counts. */
-        memcpy(key.b, work->keys.data + i, sizeof(key.b));
-        rv = work_push_readers(work, &key, at, NULL);
-        if (rv == 0 && work->has_twins) { /* What it makes may rest on something else now. */
-            rv = work_push_cascades(work, &key, at);
-        }
+    for (size_t i = 0; rv == 0 && !fresh && i < work->names.len; i += sizeof(struct op_id)) {
+        struct op_id name;
+        memcpy(name.b, work->names.data + i, sizeof(name.b));
+        rv = work_push_readers(work, &name, at, NULL);
     }
-    return rv;
+    return rv == 0 && !fresh && work->has_twins ? push_of_twins(work, at) : rv;
 }
 
 static int take_task(struct work *work)
@@ -738,8 +759,10 @@ static int work_begin(struct txn *txn, struct work **out)
     work->txn = txn;
     arena_init(&work->arena, LIMIT_TREE_BYTES);
     buf_init(&work->keys, SIZE_MAX / 2);
+    buf_init(&work->names, SIZE_MAX / 2);
     buf_init(&work->lanes, SIZE_MAX / 2);
     buf_init(&work->versions, SIZE_MAX / 2);
+    buf_init(&work->asked_until, SIZE_MAX / 2);
     buf_init(&work->changes, SIZE_MAX / 2);
     buf_init(&work->reads, SIZE_MAX / 2);
     int rv = tally_get(txn, &work->tally);
@@ -769,7 +792,10 @@ static void work_end(struct work *work)
 {
     arena_free(&work->arena);
     queue_free(&work->queue);
+    id_set_free(&work->asked);
+    buf_free(&work->asked_until);
     buf_free(&work->keys);
+    buf_free(&work->names);
     buf_free(&work->lanes);
     buf_free(&work->versions);
     buf_free(&work->changes);

@@ -4,6 +4,7 @@
 #define PROJECTIONS_WORK_H
 
 #include "base/arena.h"
+#include "projections/idset.h"
 #include "projections/queue.h"
 #include "projections/refs.h"
 
@@ -21,6 +22,7 @@ struct work {
     bool has_rules;
     bool has_twins;      /* Others have its id, and one may have stood in its place. */
     struct buf keys;     /* struct op_id: where it may have left entries before; … */
+    struct buf names;    /* struct op_id: by what others may name it, or what it makes; … */
     struct buf lanes;    /* struct lane_place: where a claim of it was; … */
     struct buf versions; /* struct taken: what versions it had taken. */
     struct buf changes;  /* Memory for the turns. */
@@ -28,9 +30,11 @@ struct work {
     struct op_id version_rule; /* The record of the rule that sets the version of the folds. */
     bool ends;                 /* They end at a position: */
     struct op_id end;
-    struct op_id cause;  /* The op of the cascades in hand: … */
-    bool cause_is_final; /* … is it a TombstoneEvidence by a user? */
-    struct op_id recast; /* An op whose cascade may go farther now, or less far. */
+    struct op_id cause;     /* The op of the cascades in hand: … */
+    bool cause_is_final;    /* … is it a TombstoneEvidence by a user? */
+    struct id_set asked;    /* Keys whose later readers are in the queue, … */
+    struct buf asked_until; /* struct op_id: … up to there, each. */
+    struct op_id recast;    /* An op whose cascade may go farther now, or less far. */
 };
 
 /* Nothing was ever evaluated at or after a position that is fresh: nothing later can come out
