@@ -7,9 +7,13 @@
 #define ID sizeof(struct op_id)
 #define PAIR (2 * ID)
 #define LANE_KEY 49u
-#define LANE_VOID 32u
+#define LANE_ROW 16u /* What kind of row: */
+#define ROW_MADE 0u
+#define ROW_VOID 1u
+#define ROW_FIRST 2u
+#define LANE_OBJECT 17u
 #define LANE_AT 33u
-#define FIRST_AT 16u
+#define FIRST_AT 17u
 #define FIRST_OBJECT 33u
 #define VERSION_KEY 49u
 #define VERSION_REFUSED 32u
@@ -189,13 +193,23 @@ void lane_object(struct bytes object, uint8_t out[16])
     memcpy(out, hash, 16);
 }
 
-static void lane_key(uint8_t key[LANE_KEY], const struct lane_place *place, bool is_void,
+static void lane_key(uint8_t key[LANE_KEY], const struct lane_place *place, uint8_t row,
                      const struct op_id *at)
 {
     memcpy(key, place->lane.b, ID);
-    memcpy(key + ID, place->object, sizeof(place->object));
-    key[LANE_VOID] = is_void;
+    key[LANE_ROW] = row;
+    memcpy(key + LANE_OBJECT, place->object, sizeof(place->object));
     memcpy(key + LANE_AT, at->b, ID);
+}
+
+/* The first of the rows of a lane: of any object, in their order. key is what was found. */
+static int lane_begin(struct txn *txn, const struct op_id *lane, uint8_t row, uint8_t key[LANE_KEY])
+{
+    struct bytes value;
+    memset(key, 0, LANE_KEY);
+    memcpy(key, lane->b, ID);
+    key[LANE_ROW] = row;
+    return next_row(txn, DB_lanes, key, LANE_KEY, LANE_OBJECT, &value);
 }
 
 /* Where the first claim with an object was made. */
@@ -204,7 +218,7 @@ static int lane_first(struct txn *txn, const struct lane_place *place, struct op
     struct op_id none = {{0}};
     uint8_t key[LANE_KEY];
     struct bytes value;
-    lane_key(key, place, false, &none);
+    lane_key(key, place, ROW_MADE, &none);
     int rv = next_row(txn, DB_lanes, key, sizeof(key), LANE_AT, &value);
     if (rv == 0) {
         memcpy(at->b, key + LANE_AT, ID);
@@ -212,31 +226,29 @@ static int lane_first(struct txn *txn, const struct lane_place *place, struct op
     return rv;
 }
 
-static void first_key(uint8_t key[LANE_KEY], const struct op_id *lane, const struct op_id *at)
+static void first_key(uint8_t key[LANE_KEY], const struct lane_place *place, const struct op_id *at)
 {
-    memset(key, 0, LANE_KEY);
-    memcpy(key, lane->b, ID);
-    key[ID - 1] ^= 2; /* Next to the lane, and neither it nor its members. */
+    memcpy(key, place->lane.b, ID);
+    key[LANE_ROW] = ROW_FIRST;
     memcpy(key + FIRST_AT, at->b, ID);
+    memcpy(key + FIRST_OBJECT, place->object, sizeof(place->object));
 }
 
 static int first_put(struct txn *txn, const struct lane_place *place, const struct op_id *at)
 {
     uint8_t key[LANE_KEY];
-    first_key(key, &place->lane, at);
-    memcpy(key + FIRST_OBJECT, place->object, sizeof(place->object));
+    first_key(key, place, at);
     return put_empty(txn, DB_lanes, key, sizeof(key));
 }
 
 static int first_remove(struct txn *txn, const struct lane_place *place, const struct op_id *at)
 {
     uint8_t key[LANE_KEY];
-    first_key(key, &place->lane, at);
-    memcpy(key + FIRST_OBJECT, place->object, sizeof(place->object));
+    first_key(key, place, at);
     return remove_row(txn, DB_lanes, key, sizeof(key));
 }
 
-/* A claim comes: is it the first one with its object? */
+/* A claim comes to a lane of several objects: is it the first one with its own? */
 static int first_comes(struct txn *txn, const struct lane_place *place, const struct op_id *at)
 {
     struct op_id other;
@@ -250,7 +262,35 @@ static int first_comes(struct txn *txn, const struct lane_place *place, const st
     return rv == 0 || rv == ERR_UNKNOWN_ID ? first_put(txn, place, at) : rv;
 }
 
-/* One has gone: was it the first one? */
+/* A second object comes: from now on each has its row. key is that of the first claim. */
+static int second_comes(struct txn *txn, const struct lane_place *place, const struct op_id *at,
+                        const uint8_t key[LANE_KEY])
+{
+    struct lane_place only = {.lane = place->lane};
+    struct op_id first;
+    memcpy(only.object, key + LANE_OBJECT, sizeof(only.object));
+    memcpy(first.b, key + LANE_AT, ID);
+    int rv = first_put(txn, &only, &first);
+    return rv == 0 ? first_put(txn, place, at) : rv;
+}
+
+static int made_comes(struct txn *txn, const struct lane_place *place, const struct op_id *at)
+{
+    uint8_t made[LANE_KEY];
+    uint8_t first[LANE_KEY];
+    int rv = lane_begin(txn, &place->lane, ROW_MADE, made);
+    if (rv != 0) { /* The lane is empty. */
+        return rv == ERR_UNKNOWN_ID ? 0 : rv;
+    }
+    rv = lane_begin(txn, &place->lane, ROW_FIRST, first);
+    if (rv != ERR_UNKNOWN_ID) {
+        return rv == 0 ? first_comes(txn, place, at) : rv;
+    }
+    bool same = memcmp(made + LANE_OBJECT, place->object, sizeof(place->object)) == 0;
+    return same ? 0 : second_comes(txn, place, at, made);
+}
+
+/* One has gone: was it the first one with its object? */
 static int first_goes(struct txn *txn, const struct lane_place *place, const struct op_id *at)
 {
     struct op_id other;
@@ -264,11 +304,34 @@ static int first_goes(struct txn *txn, const struct lane_place *place, const str
     return rv == 0 || rv == ERR_UNKNOWN_ID ? first_remove(txn, place, at) : rv;
 }
 
+/* The same; where one object is left, it has no row of its own. */
+static int made_goes(struct txn *txn, const struct lane_place *place, const struct op_id *at)
+{
+    uint8_t first[LANE_KEY];
+    uint8_t second[LANE_KEY];
+    struct bytes value;
+    int rv = lane_begin(txn, &place->lane, ROW_FIRST, first);
+    if (rv == 0) {
+        rv = first_goes(txn, place, at);
+    }
+    if (rv == 0) {
+        rv = lane_begin(txn, &place->lane, ROW_FIRST, first);
+    }
+    if (rv == 0) {
+        memcpy(second, first, sizeof(second));
+        rv = next_row(txn, DB_lanes, second, sizeof(second), LANE_OBJECT, &value);
+        if (rv == ERR_UNKNOWN_ID) {
+            rv = remove_row(txn, DB_lanes, first, sizeof(first));
+        }
+    }
+    return rv == ERR_UNKNOWN_ID ? 0 : rv;
+}
+
 int lanes_put(struct txn *txn, const struct lane_place *place, bool is_void, const struct op_id *at)
 {
     uint8_t key[LANE_KEY];
-    int rv = is_void ? 0 : first_comes(txn, place, at);
-    lane_key(key, place, is_void, at);
+    int rv = is_void ? 0 : made_comes(txn, place, at);
+    lane_key(key, place, is_void ? ROW_VOID : ROW_MADE, at);
     return rv == 0 ? put_empty(txn, DB_lanes, key, sizeof(key)) : rv;
 }
 
@@ -276,26 +339,31 @@ int lanes_remove(struct txn *txn, const struct lane_place *place, const struct o
                  bool *was_made)
 {
     uint8_t key[LANE_KEY];
-    lane_key(key, place, false, at);
-    int rv = remove_either(txn, DB_lanes, key, sizeof(key), LANE_VOID, was_made);
-    return rv == 0 && *was_made ? first_goes(txn, place, at) : rv;
+    lane_key(key, place, ROW_MADE, at);
+    int rv = remove_either(txn, DB_lanes, key, sizeof(key), LANE_ROW, was_made);
+    return rv == 0 && *was_made ? made_goes(txn, place, at) : rv;
 }
 
 /* Of the first two objects of a lane one is another. */
 int lanes_conflict(struct txn *txn, const struct lane_place *place, const struct op_id *before,
                    bool *out)
 {
-    struct op_id none = {{0}};
     uint8_t key[LANE_KEY];
     struct bytes value;
-    bool same = true;
-    int rv = 0;
-    first_key(key, &place->lane, &none);
-    while (rv == 0 && same) {
-        rv = next_row(txn, DB_lanes, key, sizeof(key), ID, &value);
-        same = memcmp(key + FIRST_OBJECT, place->object, sizeof(place->object)) == 0;
+    size_t object = FIRST_OBJECT;
+    size_t at = FIRST_AT;
+    int rv = lane_begin(txn, &place->lane, ROW_FIRST, key);
+    if (rv == ERR_UNKNOWN_ID) { /* There is one at most. */
+        object = LANE_OBJECT;
+        at = LANE_AT;
+        rv = lane_begin(txn, &place->lane, ROW_MADE, key);
     }
-    *out = rv == 0 && memcmp(key + FIRST_AT, before->b, ID) < 0;
+    bool same = rv == 0 && memcmp(key + object, place->object, sizeof(place->object)) == 0;
+    if (same && object == FIRST_OBJECT) {
+        rv = next_row(txn, DB_lanes, key, sizeof(key), LANE_OBJECT, &value);
+        same = false;
+    }
+    *out = rv == 0 && !same && memcmp(key + at, before->b, ID) < 0;
     return rv == ERR_UNKNOWN_ID ? 0 : rv;
 }
 
@@ -309,8 +377,11 @@ int lanes_next(struct txn *txn, struct lane_walk *walk)
 {
     struct bytes value;
     int rv = next_row(txn, DB_lanes, walk->key, sizeof(walk->key), ID, &value);
+    if (rv == 0 && walk->key[LANE_ROW] == ROW_FIRST) {
+        rv = ERR_UNKNOWN_ID; /* They were all among those before. */
+    }
     if (rv == 0) {
-        walk->is_void = walk->key[LANE_VOID] != 0;
+        walk->is_void = walk->key[LANE_ROW] == ROW_VOID;
         memcpy(walk->at.b, walk->key + LANE_AT, ID);
     }
     return rv;

@@ -4,12 +4,12 @@
  *   reads      key 16 ‖ at 16                 flags 1, and by flags: record 16, hash 16;
  *                                              the highest bit of the key is flipped
  *   marks      at 16 ‖ key 16                 (nothing)
- *   lanes      lane 16 ‖ object 16 ‖ void 1 ‖ at 16  (nothing)
- *              firsts 16 ‖ at 16 ‖ 0 1 ‖ object 16   (nothing)
+ *   lanes      lane 16 ‖ 0 or 1 ‖ object 16 ‖ at 16  (nothing); 1: void
+ *              lane 16 ‖ 2 ‖ at 16 ‖ object 16       (nothing)
  *   versions   at 16 ‖ record 16 ‖ refused 1 ‖ at 16 (nothing)
  *
- * Of the claims of a lane with one object that was made first has a second row, under a key of the
- * lane for these, so that a conflict is found without a look at all the others.
+ * Where the claims of a lane have several objects, the first claim with each has a second row, so
+ * that a conflict is found without a look at all the others.
  *
  * A key is the id of a record, or of the members of a lane. What follows from an op's payload alone
  * (its target, its supports, the keyed record that it makes) has a row of reads; whatever else it
