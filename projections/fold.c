@@ -74,18 +74,29 @@ static int note_marks(struct work *work, const struct op_id *at)
     return rv == ERR_UNKNOWN_ID ? buf_error(&work->keys) : rv;
 }
 
-static int drop_lane(struct work *work, const struct lane_place *place, const struct op_id *at)
+/* A claim has a place in a lane, or an op that would have made one has. */
+struct lane_note {
+    struct lane_place place;
+    bool is_void;
+};
+
+static int note_lane(struct work *work, const struct lane_place *place, const struct op_id *at)
 {
-    bool was_made;
-    int rv = lanes_remove(work->txn, place, at, &was_made);
-    if (rv == 0 && was_made) {
-        buf_put(&work->lanes, place, sizeof(*place));
+    struct lane_note note = {.place = *place, .is_void = false};
+    bool there;
+    int rv = lanes_has(work->txn, place, note.is_void, at, &there);
+    if (rv == 0 && !there) {
+        note.is_void = true;
+        rv = lanes_has(work->txn, place, note.is_void, at, &there);
+    }
+    if (rv == 0 && there) {
+        buf_put(&work->lanes, &note, sizeof(note));
     }
     return rv;
 }
 
 /* The claim of an edit is in a lane that one of its marks tells. */
-static int drop_edit_lanes(struct work *work, const struct value *fields, const struct op_id *at)
+static int note_edit_lanes(struct work *work, const struct value *fields, const struct op_id *at)
 {
     struct lane_place place;
     struct bytes object;
@@ -98,7 +109,7 @@ static int drop_edit_lanes(struct work *work, const struct value *fields, const 
         struct op_id members;
         memcpy(members.b, work->keys.data + i, sizeof(members.b));
         place.lane = lane_members(&members);
-        rv = drop_lane(work, &place, at);
+        rv = note_lane(work, &place, at);
     }
     return rv;
 }
@@ -136,9 +147,9 @@ static int unlink_op(struct work *work, const struct row *row, const uint8_t has
         }
     }
     if (rv == 0 && refs->in_lane) {
-        rv = drop_lane(work, &refs->lane, &at);
+        rv = note_lane(work, &refs->lane, &at);
     }
-    return rv == 0 && kind == KIND_UserAssert ? drop_edit_lanes(work, &fields, &at) : rv;
+    return rv == 0 && kind == KIND_UserAssert ? note_edit_lanes(work, &fields, &at) : rv;
 }
 
 /* Take back the rows of whatever op was evaluated at a position, and note where it may have left
@@ -462,21 +473,29 @@ static int settle_marks(struct work *work, const struct turn *turn)
 }
 
 /* The claim that the op makes takes its place in its lane. Who has looked for others there looks
- * again when one comes or goes. */
+ * again when one comes or goes. What stays is not touched. */
 static int settle_lane(struct work *work, const struct turn *turn)
 {
-    bool made = turn->in_lane && !turn_is_refused(turn);
+    bool is_void = turn_is_refused(turn);
     bool stays = false;
-    int rv = turn->in_lane ? lanes_put(work->txn, &turn->lane, !made, &turn->at) : 0;
-    for (size_t i = 0; rv == 0 && i < work->lanes.len; i += sizeof(struct lane_place)) {
-        struct lane_place was;
+    int rv = 0;
+    for (size_t i = 0; rv == 0 && i < work->lanes.len; i += sizeof(struct lane_note)) {
+        struct lane_note was;
         memcpy(&was, work->lanes.data + i, sizeof(was));
-        bool same = made && memcmp(&was, &turn->lane, sizeof(was)) == 0;
-        struct op_id members = lane_members(&was.lane);
-        rv = same ? 0 : work_push_readers(work, &members, &turn->at, NULL);
+        bool same = turn->in_lane && was.is_void == is_void &&
+                    memcmp(&was.place, &turn->lane, sizeof(was.place)) == 0;
+        struct op_id members = lane_members(&was.place.lane);
+        rv = same ? 0 : lanes_remove(work->txn, &was.place, was.is_void, &turn->at);
+        if (rv == 0 && !same && !was.is_void) {
+            rv = work_push_readers(work, &members, &turn->at, NULL);
+        }
         stays = stays || same;
     }
-    if (rv == 0 && made && !stays && !work_is_fresh(work, &turn->at)) {
+    if (rv != 0 || !turn->in_lane || stays) {
+        return rv;
+    }
+    rv = lanes_put(work->txn, &turn->lane, is_void, &turn->at);
+    if (rv == 0 && !is_void && !work_is_fresh(work, &turn->at)) {
         struct op_id members = lane_members(&turn->lane.lane);
         rv = work_push_readers(work, &members, &turn->at, NULL);
     }
@@ -635,12 +654,14 @@ static int evaluate(struct work *work, const struct op_id *at)
     if (rv == 0) {
         rv = order_standing(work->txn, at, &part, &place);
     }
+    bool folds = false;
     if (rv == 0) {
         rv = log_row(work->txn, place.n, &row);
-        if (rv == 0 && kind_is_folded(row.op.kind)) {
-            rv = evaluate_standing(work, &part, &place, &row, &turn);
-        }
-    } else if (rv == ERR_UNKNOWN_ID) {
+        folds = rv == 0 && kind_is_folded(row.op.kind);
+    }
+    if (folds) {
+        rv = evaluate_standing(work, &part, &place, &row, &turn);
+    } else if (rv == 0 || rv == ERR_UNKNOWN_ID) {
         rv = settle(work, &turn, NULL);
     }
     work->changes = turn.changes; /* Their memory is used again. */

@@ -6,15 +6,12 @@
 
 #define ID sizeof(struct op_id)
 #define PAIR (2 * ID)
-#define LANE_KEY 49u
+#define LANE_KEY 33u
 #define LANE_ROW 16u /* What kind of row: */
 #define ROW_MADE 0u
 #define ROW_VOID 1u
-#define ROW_FIRST 2u
-#define LANE_OBJECT 17u
-#define LANE_AT 33u
-#define FIRST_AT 17u
-#define FIRST_OBJECT 33u
+#define ROW_SECOND 2u
+#define LANE_AT 17u
 #define VERSION_KEY 49u
 #define VERSION_REFUSED 32u
 #define VERSION_AT 33u
@@ -193,177 +190,181 @@ void lane_object(struct bytes object, uint8_t out[16])
     memcpy(out, hash, 16);
 }
 
-static void lane_key(uint8_t key[LANE_KEY], const struct lane_place *place, uint8_t row,
+/* One row of a lane, and where the walk over them stands. */
+struct lane_row {
+    uint8_t key[LANE_KEY];
+    struct op_id at;
+    uint8_t object[16];
+};
+
+static void lane_key(uint8_t key[LANE_KEY], const struct op_id *lane, uint8_t kind,
                      const struct op_id *at)
 {
-    memcpy(key, place->lane.b, ID);
-    key[LANE_ROW] = row;
-    memcpy(key + LANE_OBJECT, place->object, sizeof(place->object));
+    memcpy(key, lane->b, ID);
+    key[LANE_ROW] = kind;
     memcpy(key + LANE_AT, at->b, ID);
 }
 
-/* The first of the rows of a lane: of any object, in their order. key is what was found. */
-static int lane_begin(struct txn *txn, const struct op_id *lane, uint8_t row, uint8_t key[LANE_KEY])
+static int lane_row_next(struct txn *txn, struct lane_row *row)
 {
     struct bytes value;
-    memset(key, 0, LANE_KEY);
-    memcpy(key, lane->b, ID);
-    key[LANE_ROW] = row;
-    return next_row(txn, DB_lanes, key, LANE_KEY, LANE_OBJECT, &value);
-}
-
-/* Where the first claim with an object was made. */
-static int lane_first(struct txn *txn, const struct lane_place *place, struct op_id *at)
-{
-    struct op_id none = {{0}};
-    uint8_t key[LANE_KEY];
-    struct bytes value;
-    lane_key(key, place, ROW_MADE, &none);
-    int rv = next_row(txn, DB_lanes, key, sizeof(key), LANE_AT, &value);
+    int rv = next_row(txn, DB_lanes, row->key, LANE_KEY, LANE_AT, &value);
+    if (rv == 0 && value.len != sizeof(row->object)) {
+        rv = ERR_CORRUPT;
+    }
     if (rv == 0) {
-        memcpy(at->b, key + LANE_AT, ID);
+        memcpy(row->at.b, row->key + LANE_AT, ID);
+        memcpy(row->object, value.data, value.len);
     }
     return rv;
 }
 
-static void first_key(uint8_t key[LANE_KEY], const struct lane_place *place, const struct op_id *at)
+/* The first row of a kind. */
+static int lane_row_first(struct txn *txn, const struct op_id *lane, uint8_t kind,
+                          struct lane_row *out)
 {
-    memcpy(key, place->lane.b, ID);
-    key[LANE_ROW] = ROW_FIRST;
-    memcpy(key + FIRST_AT, at->b, ID);
-    memcpy(key + FIRST_OBJECT, place->object, sizeof(place->object));
+    struct op_id none = {{0}};
+    lane_key(out->key, lane, kind, &none);
+    return lane_row_next(txn, out);
 }
 
-static int first_put(struct txn *txn, const struct lane_place *place, const struct op_id *at)
+static int lane_row_put(struct txn *txn, const struct lane_place *place, uint8_t kind,
+                        const struct op_id *at)
 {
     uint8_t key[LANE_KEY];
-    first_key(key, place, at);
-    return put_empty(txn, DB_lanes, key, sizeof(key));
+    lane_key(key, &place->lane, kind, at);
+    return db_put(txn, DB_lanes, bytes_of(key, sizeof(key)),
+                  bytes_of(place->object, sizeof(place->object)));
 }
 
-static int first_remove(struct txn *txn, const struct lane_place *place, const struct op_id *at)
+static int lane_row_remove(struct txn *txn, const struct op_id *lane, uint8_t kind,
+                           const struct op_id *at)
 {
     uint8_t key[LANE_KEY];
-    first_key(key, place, at);
+    lane_key(key, lane, kind, at);
     return remove_row(txn, DB_lanes, key, sizeof(key));
 }
 
-/* A claim comes to a lane of several objects: is it the first one with its own? */
-static int first_comes(struct txn *txn, const struct lane_place *place, const struct op_id *at)
+static bool is_object(const struct lane_row *row, const uint8_t object[16])
 {
-    struct op_id other;
-    int rv = lane_first(txn, place, &other);
-    if (rv == 0 && op_id_compare(&other, at) <= 0) {
-        return 0;
-    }
-    if (rv == 0) {
-        rv = first_remove(txn, place, &other);
-    }
-    return rv == 0 || rv == ERR_UNKNOWN_ID ? first_put(txn, place, at) : rv;
+    return memcmp(row->object, object, sizeof(row->object)) == 0;
 }
 
-/* A second object comes: from now on each has its row. key is that of the first claim. */
-static int second_comes(struct txn *txn, const struct lane_place *place, const struct op_id *at,
-                        const uint8_t key[LANE_KEY])
+/* Make the row of the second object that of the first claim with another object than the first one
+ * has, looking on from a row; in place of the one that was there, if any. */
+static int settle_second(struct txn *txn, const struct op_id *lane, const struct lane_row *from,
+                         const uint8_t first[16])
 {
-    struct lane_place only = {.lane = place->lane};
-    struct op_id first;
-    memcpy(only.object, key + LANE_OBJECT, sizeof(only.object));
-    memcpy(first.b, key + LANE_AT, ID);
-    int rv = first_put(txn, &only, &first);
-    return rv == 0 ? first_put(txn, place, at) : rv;
-}
-
-static int made_comes(struct txn *txn, const struct lane_place *place, const struct op_id *at)
-{
-    uint8_t made[LANE_KEY];
-    uint8_t first[LANE_KEY];
-    int rv = lane_begin(txn, &place->lane, ROW_MADE, made);
-    if (rv != 0) { /* The lane is empty. */
-        return rv == ERR_UNKNOWN_ID ? 0 : rv;
+    struct lane_row was;
+    struct lane_row row = *from;
+    struct lane_place second = {.lane = *lane};
+    int rv = lane_row_first(txn, lane, ROW_SECOND, &was);
+    if (rv == 0) {
+        rv = lane_row_remove(txn, lane, ROW_SECOND, &was.at);
     }
-    rv = lane_begin(txn, &place->lane, ROW_FIRST, first);
-    if (rv != ERR_UNKNOWN_ID) {
-        return rv == 0 ? first_comes(txn, place, at) : rv;
-    }
-    bool same = memcmp(made + LANE_OBJECT, place->object, sizeof(place->object)) == 0;
-    return same ? 0 : second_comes(txn, place, at, made);
-}
-
-/* One has gone: was it the first one with its object? */
-static int first_goes(struct txn *txn, const struct lane_place *place, const struct op_id *at)
-{
-    struct op_id other;
-    int rv = lane_first(txn, place, &other);
-    if (rv == 0 && op_id_compare(&other, at) < 0) {
-        return 0;
+    rv = rv == ERR_UNKNOWN_ID ? 0 : rv;
+    while (rv == 0 && is_object(&row, first)) {
+        rv = lane_row_next(txn, &row);
     }
     if (rv == 0) {
-        rv = first_put(txn, place, &other);
-    }
-    return rv == 0 || rv == ERR_UNKNOWN_ID ? first_remove(txn, place, at) : rv;
-}
-
-/* The same; where one object is left, it has no row of its own. */
-static int made_goes(struct txn *txn, const struct lane_place *place, const struct op_id *at)
-{
-    uint8_t first[LANE_KEY];
-    uint8_t second[LANE_KEY];
-    struct bytes value;
-    int rv = lane_begin(txn, &place->lane, ROW_FIRST, first);
-    if (rv == 0) {
-        rv = first_goes(txn, place, at);
-    }
-    if (rv == 0) {
-        rv = lane_begin(txn, &place->lane, ROW_FIRST, first);
-    }
-    if (rv == 0) {
-        memcpy(second, first, sizeof(second));
-        rv = next_row(txn, DB_lanes, second, sizeof(second), LANE_OBJECT, &value);
-        if (rv == ERR_UNKNOWN_ID) {
-            rv = remove_row(txn, DB_lanes, first, sizeof(first));
-        }
+        memcpy(second.object, row.object, sizeof(second.object));
+        rv = lane_row_put(txn, &second, ROW_SECOND, &row.at);
     }
     return rv == ERR_UNKNOWN_ID ? 0 : rv;
 }
 
+/* A claim has come. */
+static int made_comes(struct txn *txn, const struct lane_place *place, const struct op_id *at)
+{
+    struct lane_row first;
+    struct lane_row next;
+    int rv = lane_row_first(txn, &place->lane, ROW_MADE, &first);
+    if (rv != 0) {
+        return rv;
+    }
+    if (!op_id_equal(&first.at, at)) {
+        if (is_object(&first, place->object)) {
+            return 0;
+        }
+        rv = lane_row_first(txn, &place->lane, ROW_SECOND, &next);
+        bool later = rv == 0 && op_id_compare(&next.at, at) < 0;
+        if (later || (rv != 0 && rv != ERR_UNKNOWN_ID)) {
+            return rv;
+        }
+        lane_key(next.key, &place->lane, ROW_MADE, at);
+        next.at = *at;
+        memcpy(next.object, place->object, sizeof(next.object));
+        return settle_second(txn, &place->lane, &next, first.object);
+    }
+    next = first;
+    rv = lane_row_next(txn, &next);
+    if (rv != 0 || is_object(&next, place->object)) { /* Alone, or as the first one was. */
+        return rv == ERR_UNKNOWN_ID ? 0 : rv;
+    }
+    return settle_second(txn, &place->lane, &next, place->object);
+}
+
+/* One has gone. Where it was the first, or the second object's, the next ones are looked at: as
+ * many as have one object. */
+static int made_goes(struct txn *txn, const struct lane_place *place, const struct op_id *at)
+{
+    struct lane_row first;
+    struct lane_row second;
+    int rv = lane_row_first(txn, &place->lane, ROW_SECOND, &second);
+    if (rv == 0) {
+        rv = lane_row_first(txn, &place->lane, ROW_MADE, &first);
+    }
+    if (rv != 0) { /* There was but one object. */
+        return rv == ERR_UNKNOWN_ID ? 0 : rv;
+    }
+    if (op_id_equal(&second.at, at)) {
+        lane_key(second.key, &place->lane, ROW_MADE, at);
+        rv = lane_row_next(txn, &second);
+        if (rv == ERR_UNKNOWN_ID) {
+            return lane_row_remove(txn, &place->lane, ROW_SECOND, at);
+        }
+        return rv == 0 ? settle_second(txn, &place->lane, &second, first.object) : rv;
+    }
+    bool was_first = op_id_compare(at, &first.at) < 0;
+    return was_first && !is_object(&first, place->object)
+               ? settle_second(txn, &place->lane, &first, first.object)
+               : 0;
+}
+
 int lanes_put(struct txn *txn, const struct lane_place *place, bool is_void, const struct op_id *at)
 {
-    uint8_t key[LANE_KEY];
-    int rv = is_void ? 0 : made_comes(txn, place, at);
-    lane_key(key, place, is_void ? ROW_VOID : ROW_MADE, at);
-    return rv == 0 ? put_empty(txn, DB_lanes, key, sizeof(key)) : rv;
+    int rv = lane_row_put(txn, place, is_void ? ROW_VOID : ROW_MADE, at);
+    return rv == 0 && !is_void ? made_comes(txn, place, at) : rv;
 }
 
-int lanes_remove(struct txn *txn, const struct lane_place *place, const struct op_id *at,
-                 bool *was_made)
+int lanes_remove(struct txn *txn, const struct lane_place *place, bool is_void,
+                 const struct op_id *at)
 {
-    uint8_t key[LANE_KEY];
-    lane_key(key, place, ROW_MADE, at);
-    int rv = remove_either(txn, DB_lanes, key, sizeof(key), LANE_ROW, was_made);
-    return rv == 0 && *was_made ? made_goes(txn, place, at) : rv;
+    int rv = lane_row_remove(txn, &place->lane, is_void ? ROW_VOID : ROW_MADE, at);
+    return rv == 0 && !is_void ? made_goes(txn, place, at) : rv;
 }
 
-/* Of the first two objects of a lane one is another. */
-int lanes_conflict(struct txn *txn, const struct lane_place *place, const struct op_id *before,
-                   bool *out)
+int lanes_has(struct txn *txn, const struct lane_place *place, bool is_void, const struct op_id *at,
+              bool *out)
 {
     uint8_t key[LANE_KEY];
     struct bytes value;
-    size_t object = FIRST_OBJECT;
-    size_t at = FIRST_AT;
-    int rv = lane_begin(txn, &place->lane, ROW_FIRST, key);
-    if (rv == ERR_UNKNOWN_ID) { /* There is one at most. */
-        object = LANE_OBJECT;
-        at = LANE_AT;
-        rv = lane_begin(txn, &place->lane, ROW_MADE, key);
+    lane_key(key, &place->lane, is_void ? ROW_VOID : ROW_MADE, at);
+    int rv = db_get(txn, DB_lanes, bytes_of(key, sizeof(key)), &value);
+    *out = rv == 0 && bytes_equal(value, bytes_of(place->object, sizeof(place->object)));
+    return rv == ERR_UNKNOWN_ID ? 0 : rv;
+}
+
+/* Either the first claim of the lane has another object, or the one that has another than that. */
+int lanes_conflict(struct txn *txn, const struct lane_place *place, const struct op_id *before,
+                   bool *out)
+{
+    struct lane_row row;
+    int rv = lane_row_first(txn, &place->lane, ROW_MADE, &row);
+    if (rv == 0 && is_object(&row, place->object)) {
+        rv = lane_row_first(txn, &place->lane, ROW_SECOND, &row);
     }
-    bool same = rv == 0 && memcmp(key + object, place->object, sizeof(place->object)) == 0;
-    if (same && object == FIRST_OBJECT) {
-        rv = next_row(txn, DB_lanes, key, sizeof(key), LANE_OBJECT, &value);
-        same = false;
-    }
-    *out = rv == 0 && !same && memcmp(key + at, before->b, ID) < 0;
+    *out = rv == 0 && op_id_compare(&row.at, before) < 0;
     return rv == ERR_UNKNOWN_ID ? 0 : rv;
 }
 
@@ -377,8 +378,8 @@ int lanes_next(struct txn *txn, struct lane_walk *walk)
 {
     struct bytes value;
     int rv = next_row(txn, DB_lanes, walk->key, sizeof(walk->key), ID, &value);
-    if (rv == 0 && walk->key[LANE_ROW] == ROW_FIRST) {
-        rv = ERR_UNKNOWN_ID; /* They were all among those before. */
+    if (rv == 0 && walk->key[LANE_ROW] == ROW_SECOND) {
+        rv = ERR_UNKNOWN_ID; /* It was among those before. */
     }
     if (rv == 0) {
         walk->is_void = walk->key[LANE_ROW] == ROW_VOID;

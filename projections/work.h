@@ -23,7 +23,7 @@ struct work {
     bool has_twins;      /* Others have its id, and one may have stood in its place. */
     struct buf keys;     /* struct op_id: where it may have left entries before; … */
     struct buf names;    /* struct op_id: by what others may name it, or what it makes; … */
-    struct buf lanes;    /* struct lane_place: where a claim of it was; … */
+    struct buf lanes;    /* struct lane_note: where a claim of it was; … */
     struct buf versions; /* struct taken: what versions it had taken. */
     struct buf changes;  /* Memory for the turns. */
     struct buf reads;
