@@ -12,9 +12,7 @@
 #include "projections/records.h"
 
 #ifndef CLAIMS
-#ifdef __SANITIZE_THREAD__
-#define CLAIMS 20000u
-#elif defined(__SANITIZE_ADDRESS__)
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
 #define CLAIMS 10000u
 #else
 #define CLAIMS 100000u

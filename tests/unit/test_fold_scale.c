@@ -11,12 +11,14 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "fsm/claim.h"
 #include "projections/fold.h"
 #include "projections/graphquery.h"
+#include "tests/unit/support_program.h"
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define WIDE 10000u
@@ -243,16 +245,54 @@ static int ask_graph(struct txn *txn, void *ctx)
     return rv;
 }
 
+static struct bytes file_read(const char *path)
+{
+    static uint8_t text[MIB(4)];
+    FILE *file = fopen(path, "re");
+    assert_non_null(file);
+    size_t len = fread(text, 1, sizeof(text), file);
+    assert_int_equal(fclose(file), 0);
+    return bytes_of(text, len);
+}
+
+/* What the program says, as text: it has a small stack as well. */
+static struct bytes ask_program(const struct scale *scale, const char *command,
+                                const struct op_id *id)
+{
+    char name[OP_ID_TEXT];
+    struct rlimit usual;
+    const char *said = support_path(scale->dir, "said");
+    const char *words[] = {"meshlog", "--store", scale->dir, command, name, NULL};
+    op_id_text(id, name);
+    assert_int_equal(getrlimit(RLIMIT_STACK, &usual), 0);
+    struct rlimit small = {.rlim_cur = STACK_BYTES, .rlim_max = usual.rlim_max};
+    assert_int_equal(setrlimit(RLIMIT_STACK, &small), 0);
+    (void)program_run(words, NULL, said);
+    assert_int_equal(setrlimit(RLIMIT_STACK, &usual), 0);
+    return file_read(said);
+}
+
+static void assert_says(struct bytes said, const char *what)
+{
+    if (memmem(said.data, said.len, what, strlen(what)) == NULL) {
+        fail_msg("not said: %s", what);
+    }
+}
+
 /* Of the record below all others, of one in the middle, of the last one. */
 static void ask(struct scale *scale)
 {
     struct op_id *about[] = {&scale->evidence, &scale->ids[scale->count / 2],
                              &scale->ids[scale->count - 1]};
-    struct txn *txn = begin_read(scale->many.store);
+    char root[64] = "tombstoned evidence ";
+    op_id_text(&scale->evidence, root + strlen(root));
     for (size_t i = 0; i < COUNT_OF(about); i++) {
+        struct txn *txn = begin_read(scale->many.store);
         assert_ok(on_small_stack(ask_graph, txn, about[i]));
+        txn_abort(txn);
+        assert_says(ask_program(scale, "graph", about[i]), "\"edges\"");
+        assert_says(ask_program(scale, "why", about[i]), i == 0 ? "Tombstoned" : root);
     }
-    txn_abort(txn);
 }
 
 static void wide(void **state)
