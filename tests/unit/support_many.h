@@ -13,7 +13,7 @@ struct many {
 };
 
 /* A new store with judging and folds, in which the author has been admitted; closed by
- * support_free. To be called once in a program. */
+ * support_free. */
 struct many many_new(void);
 
 /* Payloads: JSON in which each @ stands for the next of the ids; that takes an op back, so that it
@@ -21,9 +21,9 @@ struct many many_new(void);
 struct bytes many_payload(const char *json, const struct op_id *ids);
 struct bytes many_erasure(const struct append_result *op);
 
-/* Write one op; the transaction is the caller's. */
-struct append_result many_append(struct many *many, struct txn *txn, uint32_t kind,
-                                 struct bytes payload);
+/* Write one op, and fold; the transaction is the caller's, and so is an error. */
+int many_append(struct many *many, struct txn *txn, uint32_t kind, struct bytes payload,
+                struct append_result *out);
 
 /* The same in a commit of its own; it must come to be applied. */
 struct append_result many_say(struct many *many, uint32_t kind, struct bytes payload);

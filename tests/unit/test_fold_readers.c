@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "fsm/claim.h"
+#include "oplog/db.h"
 #include "projections/records.h"
 
 #ifndef CLAIMS
@@ -276,9 +277,59 @@ static void nobody_sees_half_a_cascade(void **state)
     assert_folds_are_a_rebuild(scene.many.store, "in the end");
 }
 
+/* A full map ----------------------------------------------------------------------------- */
+
+#define IN_FULL 20000u
+#define ROOM MIB(1) /* The claims take more when they fall. */
+
+static struct op_hash sum_of(struct store *store)
+{
+    struct txn *txn = begin_read(store);
+    struct op_hash sum = folds_sum(txn);
+    txn_abort(txn);
+    return sum;
+}
+
+/* No room but this in the store's map, as long as the transaction lasts. */
+static struct txn *fill_map(struct store *store)
+{
+    MDB_envinfo info;
+    assert_int_equal(mdb_env_info(store->env, &info), 0);
+    uint64_t used = ((uint64_t)info.me_last_pgno + 1) * 4096;
+    assert_int_equal(mdb_env_set_mapsize(store->env, used + ROOM), 0);
+    return begin_read(store);
+}
+
+/* The cascade does not fit: nothing of it is there. The same op finds room. */
+static void a_cascade_in_a_full_map(void **state)
+{
+    (void)state;
+    struct many many = many_new();
+    struct op_id evidence = many_evidence(&many);
+    struct op_id *ids = support_alloc(IN_FULL * sizeof(*ids));
+    struct bytes payload = many_payload("{\"evidence\":@}", &evidence);
+    many_wide(&many, &evidence, IN_FULL, ids);
+    struct op_hash before = sum_of(many.store);
+    struct txn *reader = fill_map(many.store);
+    struct txn *txn = begin_write(many.store);
+    struct append_result result;
+    assert_err("full", many_append(&many, txn, KIND_TombstoneEvidence, payload, &result),
+               ERR_MAP_FULL);
+    txn_abort(txn);
+    txn_abort(reader);
+    struct op_hash after = sum_of(many.store);
+    assert_true(op_hash_equal(&before, &after));
+    (void)many_say(&many, KIND_TombstoneEvidence, payload);
+    txn = begin_read(many.store);
+    assert_count("fallen", many_count(txn, CLAIM_STALE), IN_FULL);
+    txn_abort(txn);
+    assert_folds_are_a_rebuild(many.store, "in a map that has grown");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(a_cascade_in_a_full_map, support_teardown),
         cmocka_unit_test_teardown(nobody_sees_half_a_cascade, support_teardown),
     };
     support_init();

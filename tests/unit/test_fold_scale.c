@@ -128,10 +128,18 @@ static int on_small_stack(int (*run)(struct txn *txn, void *ctx), struct txn *tx
     return errand.rv;
 }
 
-static int run_fold(struct txn *txn, void *ctx)
+/* An op that is to be written. */
+struct saying {
+    struct many *many;
+    uint32_t kind;
+    struct bytes payload;
+    struct append_result result;
+};
+
+static int run_append(struct txn *txn, void *ctx)
 {
-    (void)ctx;
-    return txn_fold(txn);
+    struct saying *saying = ctx;
+    return many_append(saying->many, txn, saying->kind, saying->payload, &saying->result);
 }
 
 static int run_rebuild(struct txn *txn, void *ctx)
@@ -179,19 +187,19 @@ static void reopen(struct scale *scale)
     folds_on(scale->many.store);
 }
 
-/* Write an op and fold what comes of it; committed. */
+/* Write an op, with all that comes of it. */
 static struct append_result change(struct scale *scale, const char *what, uint32_t kind,
                                    struct bytes payload)
 {
     struct meter meter;
+    struct saying saying = {.many = &scale->many, .kind = kind, .payload = payload};
     reopen(scale);
     meter_begin(&meter);
     struct txn *txn = begin_write(scale->many.store);
-    struct append_result result = many_append(&scale->many, txn, kind, payload);
-    assert_ok(on_small_stack(run_fold, txn, NULL));
+    assert_ok(on_small_stack(run_append, txn, &saying));
     assert_ok(txn_commit(txn));
     meter_end(&meter, what, scale->count);
-    return result;
+    return saying.result;
 }
 
 static void assert_all_are(struct scale *scale, uint8_t status)
