@@ -4,6 +4,8 @@
 
 #include "base/err.h"
 
+#define MERGE_LEAST 65536u /* Fewer tasks than this are not worth the look. */
+
 static int task_compare(const struct task *a, const struct task *b)
 {
     int order = op_id_compare(&a->at, &b->at);
@@ -13,10 +15,39 @@ static int task_compare(const struct task *a, const struct task *b)
     return order != 0 ? order : op_id_compare(&a->record, &b->record);
 }
 
+static int compare(const void *a, const void *b)
+{
+    return task_compare(a, b);
+}
+
+/* Equal ones become one. What is in order is a heap. */
+static void merge_equal(struct queue *queue)
+{
+    size_t count = 0;
+    qsort(queue->tasks, queue->count, sizeof(*queue->tasks), compare);
+    for (size_t i = 0; i < queue->count; i++) {
+        struct task *last = count > 0 ? &queue->tasks[count - 1] : NULL;
+        if (last != NULL && task_compare(last, &queue->tasks[i]) == 0) {
+            last->certain = last->certain || queue->tasks[i].certain;
+        } else {
+            queue->tasks[count++] = queue->tasks[i];
+        }
+    }
+    queue->count = count;
+}
+
+/* A record may rest on 256 others that fall at once, so there may be far more tasks than different
+ * ones. */
 static int make_room(struct queue *queue)
 {
     if (queue->count < queue->cap) {
         return 0;
+    }
+    if (queue->cap >= MERGE_LEAST) {
+        merge_equal(queue);
+        if (queue->count <= queue->cap / 2) {
+            return 0;
+        }
     }
     size_t cap = queue->cap == 0 ? 64 : queue->cap * 2;
     struct task *tasks = realloc(queue->tasks, cap * sizeof(*tasks));

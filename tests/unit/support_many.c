@@ -79,19 +79,27 @@ struct op_id many_evidence(struct many *many)
 
 /* Claims ---------------------------------------------------------------------------------- */
 
-static struct bytes claim_on(struct arena *arena, const struct op_id *on, uint32_t salt)
+/* Ids: one record after the other. */
+struct supports {
+    const struct op_id *ids;
+    uint32_t count;
+};
+
+static struct bytes claim_on(struct arena *arena, const struct supports *on, uint32_t salt)
 {
     struct value fields = value_map();
     struct value supports = value_array();
     arena_reset(arena);
-    value_push(arena, &supports, value_bytes(bytes_of(on->b, sizeof(on->b))));
+    for (uint32_t i = 0; i < on->count; i++) {
+        value_push(arena, &supports, value_bytes(bytes_of(on->ids[i].b, sizeof(on->ids[i].b))));
+    }
     value_put(arena, &fields, "text", value_text("claim"));
     value_put(arena, &fields, "supports", supports);
     return payload_of_value(&fields, salt);
 }
 
 /* At most AT_ONCE of them. */
-static void append_claims(struct many *many, struct txn *txn, const struct op_id *on,
+static void append_claims(struct many *many, struct txn *txn, const struct supports *on,
                           uint32_t count, struct op_id *ids)
 {
     static struct append_item items[AT_ONCE];
@@ -111,14 +119,18 @@ static void append_claims(struct many *many, struct txn *txn, const struct op_id
     support_free_to(mark);
 }
 
-/* each: how many rest on the same one. */
-static void write_claims(struct many *many, const struct op_id *on, uint32_t count, uint32_t each,
+static void write_claims(struct many *many, const struct supports *on, uint32_t count, bool deep,
                          struct op_id *ids)
 {
     struct txn *txn = begin_write(many->store);
+    struct supports supports = *on;
+    uint32_t at_once = deep ? 1 : AT_ONCE;
     for (uint32_t done = 0; done < count;) {
-        uint32_t now = count - done < each ? count - done : each;
-        append_claims(many, txn, each == 1 && done > 0 ? &ids[done - 1] : on, now, ids + done);
+        uint32_t now = count - done < at_once ? count - done : at_once;
+        append_claims(many, txn, &supports, now, ids + done);
+        if (deep) {
+            supports.ids = ids + done;
+        }
         done += now;
         if (done % IN_COMMIT == 0) {
             assert_ok(txn_commit(txn));
@@ -130,12 +142,18 @@ static void write_claims(struct many *many, const struct op_id *on, uint32_t cou
 
 void many_wide(struct many *many, const struct op_id *on, uint32_t count, struct op_id *ids)
 {
-    write_claims(many, on, count, AT_ONCE, ids);
+    write_claims(many, &(struct supports){on, 1}, count, false, ids);
 }
 
 void many_deep(struct many *many, const struct op_id *on, uint32_t count, struct op_id *ids)
 {
-    write_claims(many, on, count, 1, ids);
+    write_claims(many, &(struct supports){on, 1}, count, true, ids);
+}
+
+void many_dense(struct many *many, const struct op_id *on, uint32_t on_count, uint32_t count,
+                struct op_id *ids)
+{
+    write_claims(many, &(struct supports){on, on_count}, count, false, ids);
 }
 
 uint32_t many_count(struct txn *txn, uint8_t status)

@@ -36,6 +36,10 @@ struct op_id many_evidence(struct many *many);
 void many_wide(struct many *many, const struct op_id *on, uint32_t count, struct op_id *ids);
 void many_deep(struct many *many, const struct op_id *on, uint32_t count, struct op_id *ids);
 
+/* So many claims that rest on each of some records. */
+void many_dense(struct many *many, const struct op_id *on, uint32_t on_count, uint32_t count,
+                struct op_id *ids);
+
 /* Claims that are now in a status. */
 uint32_t many_count(struct txn *txn, uint8_t status);
 

@@ -2,7 +2,7 @@
  * on a small stack and in bounded memory; what is asked about it comes to an end likewise.
  *
  * In full, which is ten times what is tried here:
- *   SCALE_WIDE=1000000 SCALE_DEEP=100000 build/tests/test_fold_scale */
+ *   SCALE_WIDE=1000000 SCALE_DEEP=100000 SCALE_DENSE=30000 build/tests/test_fold_scale */
 #include "tests/unit/support_many.h"
 
 #include <inttypes.h>
@@ -23,14 +23,18 @@
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define WIDE 10000u
 #define DEEP 5000u
+#define DENSE 300u
 #define STACK_BYTES (2u << 20) /* Its frames are wider, its memory is another matter. */
 #define BOUNDED false
 #else
 #define WIDE 100000u
 #define DEEP 10000u
+#define DENSE 3000u
 #define STACK_BYTES (256u << 10)
 #define BOUNDED true
 #endif
+
+#define BEARING 256u /* As many as a claim can rest on. */
 
 /* 400 MiB for a million records. */
 #define BYTES_BASE MIB(20)
@@ -324,11 +328,23 @@ static void deep(void **state)
     store_close(scale.many.store);
 }
 
+/* Each of many rests on all of some: the ways to them are many more than they are. */
+static void dense(void **state)
+{
+    (void)state;
+    struct scale scale = scale_new(BEARING + number_of("SCALE_DENSE", DENSE));
+    many_wide(&scale.many, &scale.evidence, BEARING, scale.ids);
+    many_dense(&scale.many, scale.ids, BEARING, scale.count - BEARING, scale.ids + BEARING);
+    fall_and_rise(&scale);
+    store_close(scale.many.store);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(wide, support_teardown),
         cmocka_unit_test_teardown(deep, support_teardown),
+        cmocka_unit_test_teardown(dense, support_teardown),
     };
     support_init();
     return cmocka_run_group_tests(tests, NULL, NULL);
