@@ -29,7 +29,7 @@
 #else
 #define WIDE 100000u
 #define DEEP 10000u
-#define DENSE 3000u
+#define DENSE 2000u
 #define STACK_BYTES (256u << 10)
 #define BOUNDED true
 #endif
@@ -246,11 +246,18 @@ static void rebuild(struct scale *scale)
 
 /* Questions ------------------------------------------------------------------------------- */
 
+/* A graph around a record, and how many records are to be in it. */
+struct question {
+    const struct op_id *about;
+    size_t records;
+};
+
 static int ask_graph(struct txn *txn, void *ctx)
 {
+    const struct question *question = ctx;
     struct record_graph graph;
-    int rv = record_graph_read(txn, NULL, ctx, &graph);
-    if (rv == 0 && graph.nodes.len / sizeof(struct graph_node) != LIMIT_GRAPH_RECORDS) {
+    int rv = record_graph_read(txn, NULL, question->about, &graph);
+    if (rv == 0 && graph.nodes.len / sizeof(struct graph_node) != question->records) {
         rv = ERR_CORRUPT;
     }
     record_graph_free(&graph);
@@ -296,11 +303,13 @@ static void ask(struct scale *scale)
 {
     struct op_id *about[] = {&scale->evidence, &scale->ids[scale->count / 2],
                              &scale->ids[scale->count - 1]};
+    size_t all = scale->count < LIMIT_GRAPH_RECORDS ? scale->count + 1 : LIMIT_GRAPH_RECORDS;
     char root[64] = "tombstoned evidence ";
     op_id_text(&scale->evidence, root + strlen(root));
     for (size_t i = 0; i < COUNT_OF(about); i++) {
+        struct question question = {.about = about[i], .records = all};
         struct txn *txn = begin_read(scale->many.store);
-        assert_ok(on_small_stack(ask_graph, txn, about[i]));
+        assert_ok(on_small_stack(ask_graph, txn, &question));
         txn_abort(txn);
         assert_says(ask_program(scale, "graph", about[i]), "\"edges\"");
         assert_says(ask_program(scale, "why", about[i]), i == 0 ? "Tombstoned" : root);
