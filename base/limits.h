@@ -66,7 +66,7 @@
 #define LIMIT_READERS 512u
 #define LIMIT_DATABASES 32u
 #define LIMIT_MAP_START GIB(1)         /* first size of the memory map; it doubles when needed */
-#define LIMIT_MAP_HEADROOM MIB(256)    /* free before each write: more than one commit can take */
+#define LIMIT_MAP_HEADROOM MIB(256)    /* free before each write: more than the ops of a commit take */
 #define LIMIT_MAP_MAX GIB(4096)
 #define LIMIT_WRITER_WAIT_MS 5000u     /* how long a second writer waits */
 #define LIMIT_SCRUB_OPS 256u           /* ops that one step of the scrub checks */
