@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "oplog/db.h"
+#include "projections/ids.h"
 
 /* Histories by hand ------------------------------------------------------------------- */
 
@@ -214,6 +215,39 @@ static void a_machine_asks_for_an_action_that_the_user_decided(void **state)
     end(&tale);
 }
 
+/* A setting is a record, though no op is there to name it: one of another type than any that is
+ * asked for, once it has been set, and none before. */
+static void ops_name_a_setting(void **state)
+{
+    (void)state;
+    struct tale tale = begin();
+    struct op_id rule = rule_id(bytes_of_text("claim_threshold"));
+    struct buf json;
+    buf_init(&json, SIZE_MAX);
+    (void)add(&tale, USER, 200, KIND_SetMeshRules, "{\"rules\":{\"claim_threshold\":1}}");
+    for (uint32_t i = 0; i < 2; i++) {
+        buf_clear(&json);
+        buf_put_text(&json, "{\"assert\":\"hide\",\"about\":");
+        put_reference(&json, rule.b, sizeof(rule.b));
+        buf_put(&json, "}", 2);
+        (void)add(&tale, USER, 100 + 200 * i, KIND_UserAssert, (const char *)json.data);
+        buf_clear(&json);
+        buf_put_text(&json, "{\"text\":\"a\",\"supports\":[");
+        put_reference(&json, rule.b, sizeof(rule.b));
+        buf_put(&json, "]}", 3);
+        (void)add(&tale, USER, 110 + 200 * i, KIND_CreateClaim, (const char *)json.data);
+    }
+    buf_free(&json);
+    for (uint32_t op = 0; op < tale.world->ops; op++) {
+        deliver(&tale, op < 2 ? op : tale.world->ops + 1 - op);
+    }
+    assert_outcome(&tale, 3, "rejected unknown_target no_target");
+    assert_outcome(&tale, 4, "rejected unknown_target support_missing");
+    assert_outcome(&tale, 5, "rejected unknown_target wrong_type");
+    assert_outcome(&tale, 6, "rejected unknown_target support_type");
+    end(&tale);
+}
+
 /* A claim with as many further fields as an op can have, the first of them this. */
 static struct bytes large_claim(const struct world *world, uint32_t number)
 {
@@ -261,6 +295,7 @@ int main(void)
         cmocka_unit_test_teardown(a_tombstone_becomes_a_users, support_teardown),
         cmocka_unit_test_teardown(a_machine_asks_for_an_action_that_the_user_decided,
                                   support_teardown),
+        cmocka_unit_test_teardown(ops_name_a_setting, support_teardown),
         cmocka_unit_test_teardown(a_claim_has_many_large_twins, support_teardown),
     };
     support_init();
