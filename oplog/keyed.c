@@ -123,7 +123,7 @@ static int hash_content(uint32_t kind, const struct content *content, struct op_
     crypto_generichash_update(&state, content->content.data, content->content.len);
     crypto_generichash_update(&state, content->after.data, content->after.len);
     crypto_generichash_final(&state, hash, sizeof(hash));
-    memcpy(id->b, hash, sizeof(id->b));
+    *id = op_id_of_hash(hash);
     int rv = buf_error(&head);
     buf_free(&head);
     return rv;

@@ -257,6 +257,7 @@ static struct op_id keyed_record(struct making *making)
     crypto_generichash_update(&state, bytes.data, bytes.len);
     crypto_generichash_final(&state, hash, sizeof(hash));
     memcpy(id.b, hash, sizeof(id.b));
+    id.b[0] |= 0x80;
     buf_free(&bytes);
     return id;
 }
