@@ -46,8 +46,8 @@ static inline bool op_hash_equal(const struct op_hash *a, const struct op_hash *
     return memcmp(a->b, b->b, sizeof(a->b)) == 0;
 }
 
-/* The id of what is named after a hash and not after an op: its first half, with the highest bit
- * set, which no position has before the year 6429. */
+/* The id of what has none of an op, from a hash. Its highest bit is set, as in no position before
+ * the year 6429: nobody can make an op at it, however many keys and contents he tries. */
 static inline struct op_id op_id_of_hash(const uint8_t hash[32])
 {
     struct op_id id;

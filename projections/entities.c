@@ -31,6 +31,7 @@ struct naming {
 struct group {
     struct txn *txn;
     struct arena *arena;
+    struct arena scratch; /* What one op says. */
     const struct op_id *as_of;
     struct buf nodes;  /* struct node */
     struct buf merges; /* struct edge */
@@ -43,6 +44,7 @@ static void group_init(struct group *group, struct txn *txn, struct arena *arena
                        const struct op_id *as_of)
 {
     *group = (struct group){.txn = txn, .arena = arena, .as_of = as_of};
+    arena_init(&group->scratch, LIMIT_TREE_BYTES);
     buf_init(&group->nodes, LIMIT_ENTITY_GROUP * sizeof(struct node));
     buf_init(&group->merges, SIZE_MAX / 2);
     buf_init(&group->splits, SIZE_MAX / 2);
@@ -52,6 +54,7 @@ static void group_init(struct group *group, struct txn *txn, struct arena *arena
 
 static void group_free(struct group *group)
 {
+    arena_free(&group->scratch);
     buf_free(&group->nodes);
     buf_free(&group->merges);
     buf_free(&group->splits);
@@ -103,12 +106,14 @@ static void add_edge(struct buf *edges, const struct said *said, uint32_t of, ui
     buf_put(edges, &edge, sizeof(edge));
 }
 
-static void add_naming(struct buf *namings, const struct said *said, uint32_t of,
-                       const struct value *name)
+static void add_naming(struct group *group, struct buf *namings, const struct said *said,
+                       uint32_t of, const struct value *name)
 {
     if (name != NULL && name->type == VALUE_TEXT) {
-        struct naming naming = {
-            .at = said->at, .user = said->place.user, .of = of, .name = name->bytes};
+        struct naming naming = {.at = said->at,
+                                .user = said->place.user,
+                                .of = of,
+                                .name = arena_copy(group->arena, name->bytes)};
         buf_put(namings, &naming, sizeof(naming));
     }
 }
@@ -120,8 +125,8 @@ static void add_split(struct group *group, const struct said *said, uint32_t of)
     const struct value *names = value_get(&said->fields, "names");
     add_edge(&group->splits, said, of, made);
     for (uint32_t i = 0; names != NULL && names->type == VALUE_ARRAY && i < names->count; i++) {
-        add_naming(&group->taken, said, of, &names->items[i]);
-        add_naming(&group->given, said, made, &names->items[i]);
+        add_naming(group, &group->taken, said, of, &names->items[i]);
+        add_naming(group, &group->given, said, made, &names->items[i]);
     }
 }
 
@@ -135,7 +140,7 @@ static void add_op(struct group *group, const struct said *said, uint32_t number
     switch (said->kind) {
     case KIND_AddEntityAlias:
         if (is_target) {
-            add_naming(&group->given, said, number, value_get(&said->fields, "name"));
+            add_naming(group, &group->given, said, number, value_get(&said->fields, "name"));
         }
         break;
     case KIND_SplitEntity:
@@ -165,7 +170,8 @@ static int add_readers(struct group *group, uint32_t number, const struct op_id 
         if (group->as_of != NULL && op_id_compare(&reader.at, group->as_of) > 0) {
             break;
         }
-        rv = said_at(group->txn, group->arena, &reader.at, &said);
+        arena_reset(&group->scratch);
+        rv = said_at(group->txn, &group->scratch, &reader.at, &said);
         if (rv == 0 && said_counts(&said)) {
             add_op(group, &said, number, id);
         }
@@ -182,7 +188,8 @@ static int add_entity(struct group *group, uint32_t number)
     struct said maker;
     int rv = record_as_of(group->txn, group->as_of, &id, &entry);
     if (rv == 0) {
-        rv = record_maker(group->txn, group->arena, &id, &entry.state, &maker);
+        arena_reset(&group->scratch);
+        rv = record_maker(group->txn, &group->scratch, &id, &entry.state, &maker);
     }
     if (rv != 0) {
         return rv;
@@ -190,7 +197,7 @@ static int add_entity(struct group *group, uint32_t number)
     if (maker.kind == KIND_SplitEntity && said_id(&maker, "entity", &from)) {
         (void)number_of(group, &from); /* That one adds the split. */
     } else {
-        add_naming(&group->given, &maker, number, value_get(&maker.fields, "name"));
+        add_naming(group, &group->given, &maker, number, value_get(&maker.fields, "name"));
     }
     return add_readers(group, number, &id);
 }
@@ -215,10 +222,12 @@ static int compare_namings(const void *a, const void *b)
 
 /* Leading ------------------------------------------------------------------------------- */
 
+/* Halves the way for those who come after, as long chains may have been made to be gone often. */
 static uint32_t lead(const struct group *group, uint32_t number)
 {
-    const struct node *nodes = nodes_of(group);
+    struct node *nodes = nodes_of(group);
     while (nodes[number].above != number) {
+        nodes[number].above = nodes[nodes[number].above].above;
         number = nodes[number].above;
     }
     return number;

@@ -221,13 +221,13 @@ int turn_find(struct turn *turn, const struct op_id *id, uint8_t type, struct st
 {
     bool is_void;
     int rv = turn_read(turn, id, out);
-    if (rv == 0 && out->type < RECORD_RULE) {
-        if (type != 0 && out->type != type) {
+    if (rv == 0) {
+        if (type != 0 ? out->type != type : out->type >= RECORD_RULE) {
             turn_refuse(turn, REASON_UNKNOWN_TARGET, RULE_WRONG_TYPE);
         }
         return 0;
     }
-    if (rv == 0 || rv == ERR_UNKNOWN_ID) { /* Settings are not named by ops. */
+    if (rv == ERR_UNKNOWN_ID) {
         rv = is_earlier_op(turn, id, &is_void);
     }
     if (rv == 0) {
@@ -264,14 +264,14 @@ static int check_support(struct turn *turn, const struct op_id *id)
     struct entry entry;
     bool is_void;
     int rv = record_before(turn->txn, id, &turn->at, &entry);
-    if (rv == 0 && entry.state.type < RECORD_RULE) {
+    if (rv == 0) {
         if (!record_type_supports(entry.state.type)) {
             turn_refuse(turn, REASON_UNKNOWN_TARGET, RULE_SUPPORT_TYPE);
         }
         turn->supported = turn->supported && !state_is_invalid(&entry.state);
         return 0;
     }
-    if (rv == 0 || rv == ERR_UNKNOWN_ID) {
+    if (rv == ERR_UNKNOWN_ID) {
         rv = is_earlier_op(turn, id, &is_void);
     }
     if (rv == 0 && !is_void) {

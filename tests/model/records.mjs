@@ -72,6 +72,7 @@ export function describe(bytes) {
   return words.join(' ');
 }
 
+// The id of what no op is at: no position has the highest bit.
 function id16(...parts) {
   const id = Buffer.from(blake2b(Buffer.concat(parts)).subarray(0, 16));
   id[0] |= 0x80;

@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "base/text.h"
+#include "projections/ids.h"
 #include "projections/state.h"
 
 #define SPAN_MS 12000u /* Positions lie within it. */
@@ -153,8 +154,23 @@ static void comes_after(struct making *making, uint32_t op)
     making->floor_ms = at_ms > making->floor_ms ? at_ms : making->floor_ms;
 }
 
-/* The id of a record of these types; now and then of another one, of an op that makes none, of
- * nothing. *thing: which, or NONE. */
+/* The id of a setting, which no op is to name. */
+static struct op_id some_setting(struct making *making)
+{
+    switch (draw(making, 4)) {
+    case 0:
+        return lane_id(bytes_of_text("Ann"), bytes_of_text("likes"));
+    case 1:
+        return rule_id(bytes_of_text("claim_threshold"));
+    case 2:
+        return route_id(bytes_of_text("scan"));
+    default:
+        return serial_id(bytes_of_text("disk"));
+    }
+}
+
+/* The id of a record of these types; now and then of another one, of an op that makes none, of a
+ * setting, of nothing. *thing: which, or NONE. */
 static struct op_id some_record(struct making *making, uint32_t types, uint32_t *thing)
 {
     bool stray = chance(making, making->calm ? 1 : 3);
@@ -166,6 +182,9 @@ static struct op_id some_record(struct making *making, uint32_t types, uint32_t 
         uint64_t at_ms = NOW_MS + draw(making, SPAN_MS);
         uint16_t counter = (uint16_t)draw(making, 2);
         *thing = NONE;
+        if (chance(making, 25)) {
+            return some_setting(making);
+        }
         return chance(making, 50) ? making->world->op[op].made->id : id_at(author, at_ms, counter);
     }
     comes_after(making, making->thing[*thing].op);
@@ -723,7 +742,9 @@ static void put_version(struct making *making)
     const struct thing *thing = &making->thing[making->target];
     uint32_t version = thing->op;
     uint32_t from = draw(making, making->world->ops);
-    for (uint32_t i = 0; i < making->world->ops && chance(making, 98); i++) {
+    bool any = chance(making, 10); /* Such as one whose cascade may have come to it. */
+    version = any ? from : version;
+    for (uint32_t i = 0; i < making->world->ops && !any && chance(making, 98); i++) {
         uint32_t op = (from + i) % making->world->ops;
         if (making->about[op] == making->target && chance(making, 40)) {
             version = op;

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 
 #include "oplog/db.h"
+#include "projections/entities.h"
+#include "projections/ids.h"
 
 /* Histories by hand ------------------------------------------------------------------- */
 
@@ -214,13 +216,46 @@ static void a_machine_asks_for_an_action_that_the_user_decided(void **state)
     end(&tale);
 }
 
-/* A claim with as many further fields as an op can have, the first of them this. */
-static struct bytes large_claim(const struct world *world, uint32_t number)
+/* A setting is a record, though no op is there to name it: one of another type than any that is
+ * asked for, once it has been set, and none before. */
+static void ops_name_a_setting(void **state)
+{
+    (void)state;
+    struct tale tale = begin();
+    struct op_id rule = rule_id(bytes_of_text("claim_threshold"));
+    struct buf json;
+    buf_init(&json, SIZE_MAX);
+    (void)add(&tale, USER, 200, KIND_SetMeshRules, "{\"rules\":{\"claim_threshold\":1}}");
+    for (uint32_t i = 0; i < 2; i++) {
+        buf_clear(&json);
+        buf_put_text(&json, "{\"assert\":\"hide\",\"about\":");
+        put_reference(&json, rule.b, sizeof(rule.b));
+        buf_put(&json, "}", 2);
+        (void)add(&tale, USER, 100 + 200 * i, KIND_UserAssert, (const char *)json.data);
+        buf_clear(&json);
+        buf_put_text(&json, "{\"text\":\"a\",\"supports\":[");
+        put_reference(&json, rule.b, sizeof(rule.b));
+        buf_put(&json, "]}", 3);
+        (void)add(&tale, USER, 110 + 200 * i, KIND_CreateClaim, (const char *)json.data);
+    }
+    buf_free(&json);
+    for (uint32_t op = 0; op < tale.world->ops; op++) {
+        deliver(&tale, op < 2 ? op : tale.world->ops + 1 - op);
+    }
+    assert_outcome(&tale, 3, "rejected unknown_target no_target");
+    assert_outcome(&tale, 4, "rejected unknown_target support_missing");
+    assert_outcome(&tale, 5, "rejected unknown_target wrong_type");
+    assert_outcome(&tale, 6, "rejected unknown_target support_type");
+    end(&tale);
+}
+
+/* A payload that begins so, with as many further fields as an op can have, each of them this. */
+static struct bytes large_payload(const struct world *world, const char *start, uint32_t number)
 {
     struct buf json;
     char field[40];
     buf_init(&json, SIZE_MAX);
-    buf_put_text(&json, "{\"text\":\"a\"");
+    buf_put_text(&json, start);
     for (uint32_t i = 0; i < 500; i++) {
         (void)snprintf(field, sizeof(field), ",\"f%u\":%u", i, number);
         buf_put_text(&json, field);
@@ -243,7 +278,7 @@ static void a_claim_has_many_large_twins(void **state)
     uint32_t last = claim;
     for (uint32_t i = 0; i < 120; i++) {
         struct world_op twin = {.kind = KIND_CreateClaim};
-        twin.payload = large_claim(tale.world, i);
+        twin.payload = large_payload(tale.world, "{\"text\":\"a\"", i);
         last = twin_add(tale.world, claim, &twin);
     }
     for (uint32_t op = 0; op <= last; op++) {
@@ -254,6 +289,38 @@ static void a_claim_has_many_large_twins(void **state)
     end(&tale);
 }
 
+/* What is said of an entity is read op by op; only the names stay. */
+static void an_entity_has_many_large_aliases(void **state)
+{
+    (void)state;
+    struct tale tale = begin();
+    struct arena arena;
+    struct entity entity;
+    struct op_id found;
+    uint32_t others;
+    uint32_t ann = add(&tale, USER, 100, KIND_CreateEntity, "{\"name\":\"Ann\"}");
+    for (uint32_t i = 0; i < 120; i++) {
+        struct world_op op = {
+            .by = MACHINE, .kind = KIND_AddEntityAlias, .at_ms = 200 + i, .after_count = 1};
+        op.after[0] = MACHINE - 1;
+        op.payload = large_payload(tale.world, "{\"entity\":@2,\"name\":\"Annie\"", i);
+        (void)op_add(tale.world, &op);
+    }
+    for (uint32_t op = 0; op < tale.world->ops; op++) {
+        deliver(&tale, op);
+    }
+    const struct op_id *id = &tale.world->op[ann].made->id;
+    struct txn *txn = begin_read(tale.store);
+    arena_init(&arena, LIMIT_TREE_BYTES);
+    assert_ok(entity_read(txn, &arena, NULL, id, &entity));
+    assert_int_equal(entity.name_count, 2);
+    assert_ok(entity_find(txn, NULL, bytes_of_text("Annie"), &found, &others));
+    assert_memory_equal(&found, id, sizeof(found));
+    arena_free(&arena);
+    txn_abort(txn);
+    end(&tale);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -261,6 +328,8 @@ int main(void)
         cmocka_unit_test_teardown(a_tombstone_becomes_a_users, support_teardown),
         cmocka_unit_test_teardown(a_machine_asks_for_an_action_that_the_user_decided,
                                   support_teardown),
+        cmocka_unit_test_teardown(an_entity_has_many_large_aliases, support_teardown),
+        cmocka_unit_test_teardown(ops_name_a_setting, support_teardown),
         cmocka_unit_test_teardown(a_claim_has_many_large_twins, support_teardown),
     };
     support_init();
