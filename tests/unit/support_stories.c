@@ -253,10 +253,10 @@ uint32_t reject(struct story *story, uint32_t about)
 
 /* Authority --------------------------------------------------------------------------- */
 
-uint32_t erase(struct story *story, uint32_t op)
+uint32_t erase(struct story *story, uint32_t by, uint32_t op)
 {
     return add(story, &(struct world_op){
-                          .by = THE_USER, .kind = KIND_Erase, .targets = {op}, .target_count = 1});
+                          .by = by, .kind = KIND_Erase, .targets = {op}, .target_count = 1});
 }
 
 uint32_t revoke(struct story *story, uint32_t key, uint32_t through)
@@ -282,6 +282,11 @@ void withhold(struct story *story, uint32_t op)
 {
     struct world_op *told = &story->world->op[op];
     told->made = with_payload(told->made, payload_redact(told->payload, CONTENT));
+}
+
+void withhold_all(struct story *story, uint32_t op)
+{
+    story->world->op[op].made = story->world->op[op].without;
 }
 
 void comes_whole(struct story *story, uint32_t op)
@@ -440,6 +445,29 @@ struct state state_of(const struct story *story, uint32_t op)
     return entry.state;
 }
 
+/* The first entry after *at, which is moved on. */
+static bool next_entry(struct txn *txn, const struct story *story, uint32_t op, struct op_id *at,
+                       struct entry *out)
+{
+    int rv = record_after(txn, &story->world->op[op].record, at, out);
+    assert_true(rv == 0 || rv == ERR_UNKNOWN_ID);
+    *at = out->at;
+    return rv == 0;
+}
+
+uint32_t entries_of(const struct story *story, uint32_t op)
+{
+    struct entry entry;
+    struct op_id at = {{0}};
+    uint32_t count = 0;
+    struct txn *txn = begin_read(story->store[0]);
+    while (next_entry(txn, story, op, &at, &entry)) {
+        count++;
+    }
+    txn_abort(txn);
+    return count;
+}
+
 const char *history_of(const struct story *story, uint32_t op)
 {
     struct buf text;
@@ -448,8 +476,7 @@ const char *history_of(const struct story *story, uint32_t op)
     struct op_id at = {{0}};
     struct txn *txn = begin_read(story->store[0]);
     buf_init(&text, SIZE_MAX);
-    while (record_after(txn, &story->world->op[op].record, &at, &entry) == 0) {
-        at = entry.at;
+    while (next_entry(txn, story, op, &at, &entry)) {
         if (entry.state.status != last) {
             buf_put_text(&text, text.len == 0 ? "" : " > ");
             buf_put_text(&text, state_status_name(entry.state.type, entry.state.status));

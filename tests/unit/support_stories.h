@@ -72,14 +72,16 @@ uint32_t asserts(struct story *story, uint32_t by, const char *what, uint32_t ab
 uint32_t confirm(struct story *story, uint32_t about);
 uint32_t reject(struct story *story, uint32_t about);
 
-/* A user erases what an op made; the root takes back all that it gave to a key, but for what leads
+/* by erases what an op made. The root takes back all that it gave to a key, but for what leads
  * to an op (NONE: all of it), and gives it anew. */
-uint32_t erase(struct story *story, uint32_t op);
+uint32_t erase(struct story *story, uint32_t by, uint32_t op);
 uint32_t revoke(struct story *story, uint32_t key, uint32_t through);
 uint32_t readmit(struct story *story, uint32_t key);
 
-/* The op comes without the content of its payload, until it comes whole. */
+/* The op comes without the content of its payload, or without all of it, until it comes whole. A
+ * store that has more keeps it. */
 void withhold(struct story *story, uint32_t op);
+void withhold_all(struct story *story, uint32_t op);
 void comes_whole(struct story *story, uint32_t op);
 
 /* It happens. */
@@ -96,10 +98,16 @@ const char *status_of(const struct story *story, uint32_t op);
 const char *history_of(const struct story *story, uint32_t op);
 struct state state_of(const struct story *story, uint32_t op);
 
+/* How many entries its history has. */
+uint32_t entries_of(const struct story *story, uint32_t op);
+
 #define expect_outcome(story, op, want) assert_text("outcome of " #op, outcome_of(story, op), want)
 #define expect_applied(story, op) expect_outcome(story, op, "applied")
 #define expect_status(story, op, want) assert_text("status of " #op, status_of(story, op), want)
 #define expect_history(story, op, want) assert_text("history of " #op, history_of(story, op), want)
+
+#define expect_entries(story, op, want)                                                            \
+    assert_count("entries of " #op, entries_of(story, op), (want))
 
 /* The reason and the rule: "frozen fact_frozen". */
 #define expect_refused(story, op, why) expect_outcome(story, op, "rejected " why)
