@@ -22,11 +22,13 @@ static void enter(struct story *story, uint32_t key)
 }
 
 /* A token with a condition makes nobody a user. */
-static uint32_t give(struct story *story, uint32_t key)
+static uint32_t give(struct story *story, uint32_t key, const struct world_token *how)
 {
-    struct world_token token = {.from = ROOT, .to = key};
-    token.rule_count = key == THE_USER || key == OTHER_USER ? 0 : 1;
+    struct world_token token = {.rule_count = key == THE_USER || key == OTHER_USER ? 0 : 1};
     token.rules[0] = (struct rule){.about = RULE_FROM};
+    token = how == NULL ? token : *how;
+    token.from = ROOT;
+    token.to = key;
     return token_add(story->world, &token);
 }
 
@@ -35,7 +37,7 @@ struct story *story_begin(void)
     struct story *story = support_alloc(sizeof(*story));
     *story = (struct story){.world = world_new(STORY_KEYS), .next_ms = STEP_MS};
     for (uint32_t key = THE_USER; key < STORY_KEYS; key++) {
-        story->token[key] = give(story, key);
+        story->token[key] = give(story, key, NULL);
         enter(story, key);
     }
     for (uint32_t i = 0; i < STORY_STORES; i++) {
@@ -259,20 +261,21 @@ uint32_t erase(struct story *story, uint32_t by, uint32_t op)
                           .by = by, .kind = KIND_Erase, .targets = {op}, .target_count = 1});
 }
 
-uint32_t revoke(struct story *story, uint32_t key, uint32_t through)
+uint32_t revoke(struct story *story, uint32_t key, struct grounds keeps)
 {
     struct world_op op = {.by = THE_USER,
                           .kind = KIND_RevokeUcan,
                           .revokes = story->token[key],
                           .word = WORD_OF_ROOT,
-                          .cut = {through},
-                          .cut_count = through == NONE ? 0 : 1};
+                          .cut_count = keeps.count};
+    assert_true(keeps.count <= CUT_MAX);
+    memcpy(op.cut, keeps.op, keeps.count * sizeof(op.cut[0]));
     return add(story, &op);
 }
 
-uint32_t readmit(struct story *story, uint32_t key)
+uint32_t admit(struct story *story, uint32_t key, const struct world_token *how)
 {
-    story->token[key] = give(story, key);
+    story->token[key] = give(story, key, how);
     struct world_op op = {.by = THE_USER, .kind = KIND_DelegateUcan, .token_count = 1};
     op.tokens[0] = story->token[key];
     return add(story, &op);

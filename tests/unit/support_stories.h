@@ -22,7 +22,7 @@ enum { THE_USER = 1, OTHER_USER, MACHINE, OTHER, STRANGER, STORY_KEYS };
 struct story {
     struct world *world;
     struct store *store[STORY_STORES]; /* The first is the one that is asked. */
-    uint32_t token[STORY_KEYS];
+    uint32_t token[STORY_KEYS];        /* The last one for each. */
     uint64_t next_ms;
 };
 
@@ -72,11 +72,13 @@ uint32_t asserts(struct story *story, uint32_t by, const char *what, uint32_t ab
 uint32_t confirm(struct story *story, uint32_t about);
 uint32_t reject(struct story *story, uint32_t about);
 
-/* by erases what an op made. The root takes back all that it gave to a key, but for what leads
- * to an op (NONE: all of it), and gives it anew. */
 uint32_t erase(struct story *story, uint32_t by, uint32_t op);
-uint32_t revoke(struct story *story, uint32_t key, uint32_t through);
-uint32_t readmit(struct story *story, uint32_t key);
+
+/* The root takes back its last token for a key, but for what leads to these ops. */
+uint32_t revoke(struct story *story, uint32_t key, struct grounds keeps);
+
+/* The root gives a key another one; NULL: as all had at first. */
+uint32_t admit(struct story *story, uint32_t key, const struct world_token *how);
 
 /* The op comes without the content of its payload, or without all of it, until it comes whole. A
  * store that has more keeps it. */

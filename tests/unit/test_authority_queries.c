@@ -242,7 +242,7 @@ static void assert_state(const struct scene *scene, const char *why, uint32_t ke
     assert_text(why, states[member_of(scene, key, time).state], states[want]);
 }
 
-/* Every move of the machine of nodes.md. */
+/* Every move of the machine of nodes.md [N1, N2, N3, N5, N6, N7, N8]. */
 static void a_node_goes_through_all_its_states(void **state)
 {
     (void)state;

@@ -513,7 +513,7 @@ static void the_support_of_a_revoked_author_is_lost(void **state)
     (void)confirm(s, kept);
     happens(s);
     expect_history(s, call, "Proposed");
-    (void)revoke(s, OTHER, NONE);
+    (void)revoke(s, OTHER, NOTHING);
     happens(s);
     expect_outcome(s, ground, "void revoked");
     expect_status(s, ground, "none");
@@ -521,7 +521,7 @@ static void the_support_of_a_revoked_author_is_lost(void **state)
     expect_history(s, call, "Rejected");
     expect_history(s, kept, "Claim > Fact");
     expect_history(s, on_kept, "Claim");
-    (void)readmit(s, OTHER);
+    (void)admit(s, OTHER, NULL);
     happens(s);
     expect_history(s, ground, "Claim");
     expect_history(s, above, "Claim");
@@ -538,7 +538,7 @@ static void a_rejection_by_who_was_revoked_never_was(void **state)
     uint32_t no = asserts(s, OTHER_USER, "reject", ground);
     happens(s);
     expect_history(s, above, "Claim > Stale");
-    (void)revoke(s, OTHER_USER, NONE);
+    (void)revoke(s, OTHER_USER, NOTHING);
     happens(s);
     expect_outcome(s, no, "void revoked");
     expect_history(s, ground, "Claim");

@@ -240,7 +240,7 @@ static void a_conflict_may_come_late_or_be_over(void **state)
     happens(s);
     expect_applied(s, dispute);
     expect_history(s, tea, "Claim > Disputed");
-    (void)revoke(s, OTHER, NONE);
+    (void)revoke(s, OTHER, NOTHING);
     happens(s);
     expect_refused(s, dispute, "fsm no_conflict");
     expect_history(s, tea, "Claim");
@@ -663,6 +663,10 @@ static void machines_carry_out_what_was_approved(void **state)
     uint32_t ends = set_status(s, OTHER, call, "Failed");
     uint32_t too_late = reject(s, call);
     uint32_t again = confirm(s, call);
+    uint32_t walk = action(s, MACHINE, NOTHING);
+    (void)set_status(s, THE_USER, walk, "Approved");
+    (void)set_status(s, THE_USER, walk, "Executing");
+    (void)set_status(s, MACHINE, walk, "Completed");
     happens(s);
     expect_refused(s, asked, "fsm by_user_only");
     expect_refused(s, unasked, "fsm no_move");
@@ -674,6 +678,7 @@ static void machines_carry_out_what_was_approved(void **state)
     expect_refused(s, again, "fsm no_move");
     expect_history(s, call, "Proposed > Approved > Executing > Failed");
     expect_flags(s, call, 0);
+    expect_history(s, walk, "Proposed > Approved > Executing > Completed");
 }
 
 /* [F7, F8]: the user confirms what was rejected, and rejects what was confirmed. */
@@ -888,7 +893,7 @@ static void one_key_and_two_contents_are_two_records(void **state)
     assert_true(memcmp(&s->world->op[squatter].record, &s->world->op[one].record, 16) != 0);
     struct op_id maker = state_of(s, one).maker;
     assert_memory_equal(&maker, &s->world->op[same].made->id, sizeof(maker));
-    (void)revoke(s, OTHER, NONE);
+    (void)revoke(s, OTHER, NOTHING);
     happens(s);
     maker = state_of(s, one).maker;
     assert_memory_equal(&maker, &s->world->op[one].made->id, sizeof(maker));
@@ -906,6 +911,25 @@ static void a_keyed_record_has_one_name(void **state)
     happens(s);
     expect_refused(s, by_position, "unknown_target target_void");
     expect_applied(s, by_name);
+}
+
+/* The hash in the user's word may be that of any op that makes the record, and of no other. */
+static void a_word_may_name_any_maker(void **state)
+{
+    (void)state;
+    struct story *s = story_begin();
+    const char *text = "'text':'tea','idempotency_key':'k'";
+    uint32_t one = tell(s, MACHINE, KIND_CreateClaim, "%s", text);
+    uint32_t two = tell(s, OTHER, KIND_CreateClaim, "%s", text);
+    uint32_t change = set_confidence(s, MACHINE, one, 7);
+    uint32_t by_change = tell(s, THE_USER, KIND_UserAssert,
+                              "'about':@%u,'hash':#%u,'assert':'confirm'", one, change);
+    uint32_t by_second = asserts(s, THE_USER, "pin", two);
+    happens(s);
+    expect_refused(s, by_change, "unknown_target other_content");
+    expect_applied(s, by_second);
+    expect_history(s, one, "Claim");
+    expect_flags(s, one, STATE_PINNED);
 }
 
 /* Versions ---------------------------------------------------------------------------- */
@@ -1022,7 +1046,7 @@ static void a_twin_does_not_change_a_fact(void **state)
     expect_outcome(s, twin, "void twin");
     expect_history(s, tea, "Claim > Fact");
     assert_text("what it says", object_of(s, tea), "tea");
-    (void)revoke(s, MACHINE, NONE);
+    (void)revoke(s, MACHINE, NOTHING);
     happens(s);
     expect_history(s, tea, "Claim > Fact");
     assert_text("what it says", object_of(s, tea), "tea");
@@ -1038,7 +1062,7 @@ static void of_two_twins_the_earlier_word_has_it(void **state)
     uint32_t gin = tell_twin(s, tea, "'subject':'ann','predicate':'likes','object':'gin'");
     at(s, 20000);
     uint32_t for_tea = asserts(s, THE_USER, "confirm", tea);
-    (void)revoke(s, MACHINE, NONE);
+    (void)revoke(s, MACHINE, NOTHING);
     happens(s);
     assert_text("what it says", object_of(s, tea), "tea");
     expect_history(s, tea, "Claim > Fact");
@@ -1086,11 +1110,11 @@ static void the_proposer_is_revoked(void **state)
     uint32_t on_lost = claim(s, OTHER, "cold gin", ON(lost));
     (void)confirm(s, confirmed);
     happens(s);
-    (void)revoke(s, MACHINE, kept);
+    (void)revoke(s, MACHINE, ON(kept));
     happens(s);
     expect_history(s, kept, "Claim");
     expect_outcome(s, lost, "void revoked");
-    (void)revoke(s, MACHINE, NONE);
+    (void)revoke(s, MACHINE, NOTHING);
     happens(s);
     expect_history(s, confirmed, "Claim > Fact");
     expect_history(s, above, "Claim");
@@ -1121,7 +1145,7 @@ static void erased_and_rebuilt(void **state)
     expect_history(s, call, "Rejected");
     assert_ok(compact_store(s->store[0], NOW_MS, true, &result));
     assert_count("erased", result.erased, 1);
-    (void)revoke(s, OTHER_USER, NONE);
+    (void)revoke(s, OTHER_USER, NOTHING);
     happens(s);
     expect_outcome(s, gone, "void revoked");
     expect_outcome(s, mail, "pending payload_absent");
@@ -1145,7 +1169,7 @@ static void what_a_stolen_device_erased_is_back(void **state)
     happens(s);
     expect_status(s, tea, "none");
     expect_status(s, fact, "none");
-    (void)revoke(s, OTHER_USER, NONE);
+    (void)revoke(s, OTHER_USER, NOTHING);
     happens(s);
     expect_status(s, mail, "Present");
     expect_history(s, tea, "Claim");
@@ -1210,6 +1234,7 @@ int main(void)
         TEST(one_key_and_one_content_are_one_record),
         TEST(one_key_and_two_contents_are_two_records),
         TEST(a_keyed_record_has_one_name),
+        TEST(a_word_may_name_any_maker),
         TEST(a_version_is_taken_once),
         TEST(versions_do_not_fall_like_dominoes),
         TEST(a_cascade_makes_a_version),
