@@ -376,6 +376,27 @@ static void a_confirmation_of_what_fell_comes_late(void **state)
     expect_history(s, above, "Claim");
 }
 
+/* [X1]: the claim had fallen before it was rejected, as a late tombstone shows: the rejection is no
+ * loss any more, and the episode that the user had brought back in between stays. */
+static void what_fell_before_does_not_fall_again(void **state)
+{
+    (void)state;
+    struct story *s = story_begin();
+    uint32_t ground = evidence(s, MACHINE);
+    uint32_t tea = claim(s, MACHINE, "tea", ON(ground));
+    uint32_t trip = episode(s, MACHINE, ON(tea));
+    at(s, 20000);
+    (void)set_status(s, THE_USER, trip, "Active");
+    (void)reject(s, tea);
+    happens(s);
+    expect_history(s, trip, "Active > Stale");
+    at(s, 10000);
+    (void)tombstone(s, MACHINE, ground);
+    happens(s);
+    expect_history(s, tea, "Claim > Stale > Rejected");
+    expect_history(s, trip, "Active > Stale > Active");
+}
+
 /* [X6]: the entries of a cascade are at the position of their cause, each once; no reader sees the
  * one without the other, since they come with one transaction. */
 static void a_cascade_is_at_the_position_of_its_cause(void **state)
@@ -528,6 +549,33 @@ static void the_support_of_a_revoked_author_is_lost(void **state)
     expect_history(s, call, "Proposed");
 }
 
+static uint32_t keyed_claim(struct story *s, uint32_t by, uint32_t ground)
+{
+    return tell(s, by, KIND_CreateClaim, "'text':'tea','idempotency_key':'k','supports':[@%u]",
+                ground);
+}
+
+/* [N11]: two made one claim; the one who was first is revoked, and so the claim is of the second:
+ * made when its support was gone already. */
+static void a_keyed_claim_is_made_later_than_it_was(void **state)
+{
+    (void)state;
+    struct story *s = story_begin();
+    uint32_t ground = evidence(s, MACHINE);
+    uint32_t early = keyed_claim(s, OTHER, ground);
+    uint32_t trip = episode(s, MACHINE, ON(early));
+    (void)tombstone(s, MACHINE, ground);
+    uint32_t late = keyed_claim(s, MACHINE, ground);
+    happens(s);
+    expect_history(s, late, "Claim > Stale");
+    expect_history(s, trip, "Active > Stale");
+    (void)revoke(s, OTHER, NOTHING);
+    happens(s);
+    expect_history(s, late, "Stale");
+    expect_entries(s, late, 1);
+    expect_refused(s, trip, "unknown_target support_missing");
+}
+
 /* [X1, N11]: the rejection is void with its author, and nothing has fallen. */
 static void a_rejection_by_who_was_revoked_never_was(void **state)
 {
@@ -590,6 +638,7 @@ int main(void)
         TEST(what_is_made_on_an_invalid_support_begins_fallen),
         TEST(confirming_again_revives_nothing_above),
         TEST(a_confirmation_of_what_fell_comes_late),
+        TEST(what_fell_before_does_not_fall_again),
         TEST(a_cascade_is_at_the_position_of_its_cause),
         TEST(both_sides_of_a_diamond_fall_once),
         TEST(one_side_of_a_diamond_is_enough),
@@ -597,6 +646,7 @@ int main(void)
         TEST(a_confirmed_episode_falls_with_its_grounds),
         TEST(an_erased_support_is_lost),
         TEST(the_support_of_a_revoked_author_is_lost),
+        TEST(a_keyed_claim_is_made_later_than_it_was),
         TEST(a_rejection_by_who_was_revoked_never_was),
         TEST(supports_must_be_there),
     };

@@ -960,6 +960,29 @@ static void a_version_is_taken_once(void **state)
     expect_number(s, tea, 3);
 }
 
+/* A late rule of the mesh refuses the op that left a version. Who names it has none to stand on,
+ * although the claim is the same just before as it was. */
+static void a_version_goes_with_its_entry(void **state)
+{
+    (void)state;
+    struct story *s = story_begin();
+    uint32_t hint = guess(s, MACHINE, "tea", 400000);
+    (void)set_confidence(s, MACHINE, hint, 600000);
+    at(s, 20000);
+    uint32_t promoted = set_status(s, MACHINE, hint, "Claim");
+    (void)confirm(s, hint);
+    uint32_t named = tell(s, THE_USER, KIND_UserAssert,
+                          "'about':@%u,'assert':'pin','if_version':^%u", hint, promoted);
+    happens(s);
+    expect_applied(s, named);
+    at(s, 10000);
+    (void)set_rule(s, "claim_threshold", 700000);
+    happens(s);
+    expect_refused(s, promoted, "fsm below_threshold");
+    expect_history(s, hint, "Hint > Fact");
+    expect_refused(s, named, "stale_version version_gone");
+}
+
 /* ATTACKS 11: a hundred ops each name the one before. One that comes late and names none takes
  * nothing from them; one that names the first's version takes the place of the second, and then the
  * rest has nothing to stand on. */
@@ -1236,6 +1259,7 @@ int main(void)
         TEST(a_keyed_record_has_one_name),
         TEST(a_word_may_name_any_maker),
         TEST(a_version_is_taken_once),
+        TEST(a_version_goes_with_its_entry),
         TEST(versions_do_not_fall_like_dominoes),
         TEST(a_cascade_makes_a_version),
         TEST(a_twin_does_not_change_a_fact),
