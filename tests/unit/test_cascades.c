@@ -1,10 +1,12 @@
 /* test_cascades.c - What falls when a support is lost, and what does not: stories for the rules of
- * cascades and of what is frozen (spec/claims.md, at its end; spec/folds.md, "Cascades").
+ * cascades and of what is frozen (spec/claims.md, at its end; spec/folds.md, "Cascades"; ATTACKS
+ * 20).
  *
  * The numbers in brackets are those of the rules. */
 #include "tests/unit/support_stories.h"
 
-#include "projections/fold.h"
+#include <sodium.h>
+
 #include "tests/unit/support_folds.h"
 
 /* Rejection --------------------------------------------------------------------------- */
@@ -616,6 +618,112 @@ static void supports_must_be_there(void **state)
     expect_history(s, on_refused, "Stale");
 }
 
+/* Poison (ATTACKS 20) ------------------------------------------------------------------- */
+
+#define FLOOD 1500u
+
+static struct value id_value(const struct op_id *id)
+{
+    return value_bytes(bytes_of(id->b, sizeof(id->b)));
+}
+
+/* So many claims by OTHER, each on the one before it and all on one evidence: deep and wide. */
+static void flood(const struct story *s, const struct op_id *ground, const struct made *ops[FLOOD])
+{
+    const struct made *before = s->world->op[OTHER - THE_USER].made;
+    for (uint32_t i = 0; i < FLOOD; i++) {
+        struct arena arena;
+        struct value fields = value_map();
+        struct value supports = value_array();
+        struct draft draft = {.kind = KIND_CreateClaim, .mesh = root_mesh()};
+        arena_init(&arena, LIMIT_TREE_BYTES);
+        draft.wall_ms = NOW_MS + 10000 + i;
+        value_push(&arena, &supports, id_value(ground));
+        if (i > 0) {
+            value_push(&arena, &supports, id_value(&before->id));
+        }
+        value_put(&arena, &fields, "text", value_text("x"));
+        value_put(&arena, &fields, "supports", supports);
+        draft.payload = payload_of_value(&fields, i);
+        arena_free(&arena);
+        ops[i] = before = make_next(&s->world->key[OTHER], before, &draft);
+    }
+}
+
+static void offer_flood(const struct story *s, struct store *store, const struct made *ops[FLOOD])
+{
+    for (uint32_t i = 0; i < FLOOD; i += 250) {
+        assert_ok(offer_ops(store, &s->world->key[OTHER], ops + i, 250));
+    }
+}
+
+static struct op_hash sum_of(struct store *store)
+{
+    struct txn *txn = begin_read(store);
+    struct op_hash sum = folds_sum(txn);
+    txn_abort(txn);
+    return sum;
+}
+
+/* [X1]: a cascade has no depth at which it gives up, nor a stack that overflows, and visits each
+ * record once, whether the tombstone comes before or after what it makes fall. */
+static void deep_and_wide_all_fall(void **state)
+{
+    (void)state;
+    static const struct made *ops[FLOOD];
+    struct entry entry;
+    struct story *s = story_begin();
+    uint32_t ground = evidence(s, MACHINE);
+    happens(s);
+    at(s, 60000);
+    uint32_t gone = tombstone(s, THE_USER, ground);
+    const struct test_author *user = &s->world->key[THE_USER];
+    flood(s, &s->world->op[ground].record, ops);
+    offer_flood(s, s->store[0], ops);
+    assert_ok(offer_op(s->store[0], user, s->world->op[gone].made));
+    assert_ok(offer_op(s->store[1], user, s->world->op[gone].made));
+    offer_flood(s, s->store[1], ops);
+    struct op_hash before = sum_of(s->store[0]);
+    struct op_hash after = sum_of(s->store[1]);
+    assert_memory_equal(&before, &after, sizeof(before));
+    assert_folds_are_a_rebuild(s->store[0], "the tombstone comes last");
+    struct txn *txn = begin_read(s->store[0]);
+    for (uint32_t i = 0; i < FLOOD; i++) {
+        assert_ok(record_now(txn, &ops[i]->id, &entry));
+        assert_text("status", state_status_name(entry.state.type, entry.state.status), "Stale");
+    }
+    txn_abort(txn);
+}
+
+/* [C1]: an op may name 256 supports, and no more; each has to be there. */
+static void too_many_supports_are_refused(void **state)
+{
+    (void)state;
+    uint32_t op[2];
+    struct story *s = story_begin();
+    uint32_t ground = evidence(s, MACHINE);
+    for (uint32_t more = 0; more < COUNT_OF(op); more++) {
+        struct buf ids;
+        buf_init(&ids, SIZE_MAX);
+        for (uint32_t i = 1; i < LIMIT_FIELD_IDS + more; i++) {
+            uint8_t id[16] = {0, 0, 0, 0, 0, 0, (uint8_t)(i / 256), (uint8_t)i};
+            char text[32];
+            sodium_bin2base64(text, sizeof(text), id, sizeof(id),
+                              sodium_base64_VARIANT_ORIGINAL_NO_PADDING);
+            buf_put_text(&ids, ",{'/':{'bytes':'");
+            buf_put_text(&ids, text);
+            buf_put_text(&ids, "'}}");
+        }
+        buf_put(&ids, "", 1);
+        op[more] = tell(s, MACHINE, KIND_CreateClaim, "'text':'x','supports':[@%u%s]", ground,
+                        (const char *)ids.data);
+        buf_free(&ids);
+    }
+    happens(s);
+    expect_refused(s, op[0], "unknown_target support_missing");
+    expect_refused(s, op[1], "schema");
+}
+
 #define TEST(name) cmocka_unit_test_teardown(name, support_teardown)
 
 int main(void)
@@ -649,6 +757,8 @@ int main(void)
         TEST(a_keyed_claim_is_made_later_than_it_was),
         TEST(a_rejection_by_who_was_revoked_never_was),
         TEST(supports_must_be_there),
+        TEST(deep_and_wide_all_fall),
+        TEST(too_many_supports_are_refused),
     };
     support_init();
     return cmocka_run_group_tests(tests, NULL, NULL);

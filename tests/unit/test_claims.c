@@ -1,12 +1,13 @@
 /* test_claims.c - What is known, and who may say so: stories for the rules of evidence, claims,
  * episodes, actions, artifacts and entities (spec/claims.md, spec/folds.md; ATTACKS 1, 4, 9, 11,
- * 16, 17).
+ * 16, 17, 20).
  *
  * The numbers in brackets are those of the rules at the end of spec/claims.md. */
 #include "tests/unit/support_stories.h"
 
 #include "oplog/compact.h"
 #include "projections/claimquery.h"
+#include "projections/entities.h"
 #include "projections/precondition.h"
 
 /* A claim of some confidence. */
@@ -846,6 +847,36 @@ static void an_entity_is_merged_into_another(void **state)
     expect_entries(s, ann, 2);
 }
 
+/* What an entity leads to, at last. */
+static struct op_id leads_to(const struct story *s, uint32_t op)
+{
+    struct arena arena;
+    struct entity found;
+    struct txn *txn = begin_read(s->store[0]);
+    arena_init(&arena, LIMIT_TREE_BYTES);
+    assert_ok(entity_read(txn, &arena, NULL, &s->world->op[op].record, &found));
+    arena_free(&arena);
+    txn_abort(txn);
+    return found.leads_to;
+}
+
+/* ATTACKS 20: merges in a circle. The one that would close it is passed over. */
+static void a_circle_of_merges_leads_somewhere(void **state)
+{
+    (void)state;
+    struct story *s = story_begin();
+    const uint32_t ring[] = {entity(s, "a"), entity(s, "b"), entity(s, "c")};
+    for (size_t i = 0; i < COUNT_OF(ring); i++) {
+        uint32_t merged = merge(s, MACHINE, ring[i], ring[(i + 1) % COUNT_OF(ring)]);
+        happens(s);
+        expect_applied(s, merged);
+    }
+    for (size_t i = 0; i < COUNT_OF(ring); i++) {
+        struct op_id last = leads_to(s, ring[i]);
+        assert_memory_equal(&last, &s->world->op[ring[2]].record, sizeof(last));
+    }
+}
+
 /* Keys -------------------------------------------------------------------------------- */
 
 /* ATTACKS 16: equal key and equal content are one record, whoever made it first. */
@@ -1254,6 +1285,7 @@ int main(void)
         TEST(lanes_of_texts_and_of_edits),
         TEST(an_artifact_is_evicted_once),
         TEST(an_entity_is_merged_into_another),
+        TEST(a_circle_of_merges_leads_somewhere),
         TEST(one_key_and_one_content_are_one_record),
         TEST(one_key_and_two_contents_are_two_records),
         TEST(a_keyed_record_has_one_name),
