@@ -498,8 +498,8 @@ static void a_confirmed_episode_falls_with_its_grounds(void **state)
 
 /* What is lost otherwise ---------------------------------------------------------------- */
 
-/* [C7, C10]: what rests on what was erased is as if it had been made on nothing. A user's erasure
- * is no tombstone: it reveals nothing about a Fact, whose word is the user's own. */
+/* [C7, C10, F4]: what rests on what was erased is as if it had been made on nothing. An erasure is
+ * no tombstone, whoever wrote it: a Fact stands on the user's word. */
 static void an_erased_support_is_lost(void **state)
 {
     (void)state;

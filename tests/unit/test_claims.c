@@ -649,6 +649,26 @@ static void a_users_status_that_comes_late_stays_too(void **state)
     expect_history(s, trip, "Active");
 }
 
+/* [F9, F6]: titles and confidences are no status: the last counts, unless a pin keeps them. */
+static void the_last_confidence_counts(void **state)
+{
+    (void)state;
+    struct story *s = story_begin();
+    uint32_t tea = claim(s, MACHINE, "tea", NOTHING);
+    uint32_t trip = episode(s, MACHINE, NOTHING);
+    (void)set_confidence(s, THE_USER, tea, 1);
+    (void)tell(s, THE_USER, KIND_UpdateEpisode, "'episode':@%u,'title':'a tour'", trip);
+    uint32_t raised = set_confidence(s, MACHINE, tea, 2);
+    uint32_t title = tell(s, MACHINE, KIND_UpdateEpisode, "'episode':@%u,'title':'a walk'", trip);
+    (void)asserts(s, THE_USER, "pin", tea);
+    uint32_t pinned = set_confidence(s, MACHINE, tea, 3);
+    happens(s);
+    expect_applied(s, raised);
+    expect_applied(s, title);
+    expect_refused(s, pinned, "frozen pinned");
+    expect_number(s, tea, 2);
+}
+
 /* [F9]: what the user approved is carried out by machines, to its end and not aside. */
 static void machines_carry_out_what_was_approved(void **state)
 {
@@ -877,6 +897,23 @@ static void a_circle_of_merges_leads_somewhere(void **state)
     }
 }
 
+/* [F9]: the machine's merge was there first, and the user's, the other way round, counts first. */
+static void a_users_merge_counts_first(void **state)
+{
+    (void)state;
+    struct story *s = story_begin();
+    uint32_t ann = entity(s, "Ann");
+    uint32_t anna = entity(s, "Anna");
+    (void)merge(s, MACHINE, ann, anna);
+    happens(s);
+    struct op_id last = leads_to(s, ann);
+    assert_memory_equal(&last, &s->world->op[anna].record, sizeof(last));
+    (void)merge(s, THE_USER, anna, ann);
+    happens(s);
+    last = leads_to(s, anna);
+    assert_memory_equal(&last, &s->world->op[ann].record, sizeof(last));
+}
+
 /* Keys -------------------------------------------------------------------------------- */
 
 /* ATTACKS 16: equal key and equal content are one record, whoever made it first. */
@@ -1083,6 +1120,28 @@ static void a_cascade_makes_a_version(void **state)
     expect_number(s, above, 2);
 }
 
+/* The mesh sets a version of the folds that this program does not know: they end there, and come to
+ * life again where that never was. */
+static void the_folds_end_at_a_version_that_is_not_known(void **state)
+{
+    (void)state;
+    struct story *s = story_begin();
+    uint32_t before = claim(s, MACHINE, "tea", NOTHING);
+    at(s, 10000);
+    uint32_t set = tell(s, OTHER_USER, KIND_SetMeshRules, "'rules':{'fold_version':2}");
+    uint32_t after = claim(s, MACHINE, "milk", NOTHING);
+    (void)reject(s, before);
+    happens(s);
+    expect_applied(s, set);
+    expect_outcome(s, after, "pending version_unknown");
+    expect_status(s, after, "none");
+    expect_history(s, before, "Claim");
+    (void)revoke(s, OTHER_USER, NOTHING);
+    happens(s);
+    expect_history(s, after, "Claim");
+    expect_history(s, before, "Claim > Rejected");
+}
+
 /* Twins ------------------------------------------------------------------------------- */
 
 /* ATTACKS 4: the camera makes a claim, the user confirms it, and then the camera signs another one
@@ -1277,6 +1336,7 @@ int main(void)
         TEST(a_fact_is_frozen_before_it_is_pinned),
         TEST(a_users_status_stays),
         TEST(a_users_status_that_comes_late_stays_too),
+        TEST(the_last_confidence_counts),
         TEST(machines_carry_out_what_was_approved),
         TEST(the_last_word_of_the_user_counts),
         TEST(an_episode_comes_back_on_sound_grounds),
@@ -1286,6 +1346,7 @@ int main(void)
         TEST(an_artifact_is_evicted_once),
         TEST(an_entity_is_merged_into_another),
         TEST(a_circle_of_merges_leads_somewhere),
+        TEST(a_users_merge_counts_first),
         TEST(one_key_and_one_content_are_one_record),
         TEST(one_key_and_two_contents_are_two_records),
         TEST(a_keyed_record_has_one_name),
@@ -1294,6 +1355,7 @@ int main(void)
         TEST(a_version_goes_with_its_entry),
         TEST(versions_do_not_fall_like_dominoes),
         TEST(a_cascade_makes_a_version),
+        TEST(the_folds_end_at_a_version_that_is_not_known),
         TEST(a_twin_does_not_change_a_fact),
         TEST(of_two_twins_the_earlier_word_has_it),
         TEST(a_word_with_a_version_has_one_answer),
