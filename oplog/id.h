@@ -46,6 +46,16 @@ static inline bool op_hash_equal(const struct op_hash *a, const struct op_hash *
     return memcmp(a->b, b->b, sizeof(a->b)) == 0;
 }
 
+/* The id of what is named after a hash and not after an op: its first half, with the highest bit
+ * set, which no position has before the year 6429. */
+static inline struct op_id op_id_of_hash(const uint8_t hash[32])
+{
+    struct op_id id;
+    memcpy(id.b, hash, sizeof(id.b));
+    id.b[0] |= 0x80;
+    return id;
+}
+
 /* The first 8 bytes of BLAKE2b-256 of the key. */
 struct node_id node_id_of(const struct op_author *author);
 

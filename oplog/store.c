@@ -749,7 +749,7 @@ static int commit(struct txn *txn)
 {
     struct store *store = txn->store;
     uint64_t id = mdb_txn_id(txn->mdb);
-    bool counts = txn->changed && txn->guard != NULL;
+    bool counts = txn->changes > 0 && txn->guard != NULL;
     int rv = counts ? db_count_change(txn) : 0;
     close_cursors(txn);
     if (rv == 0) {
@@ -774,14 +774,32 @@ static int commit(struct txn *txn)
     return rv;
 }
 
+/* The pages that a commit frees can be used by the next but one: a small one after a large one
+ * keeps the file from holding two generations of them. What was committed stands, whatever comes of
+ * it. */
+static void settle(struct store *store)
+{
+    struct txn *txn;
+    if (txn_begin_write(store, &txn) == 0) {
+        txn->changes++; /* The count of changes itself. */
+        (void)!commit(txn);
+    }
+}
+
 int txn_commit(struct txn *txn)
 {
+    struct store *store = txn->store;
     int rv = txn->writes ? txn_fold(txn) : 0;
     if (rv != 0) { /* Nothing was to be written yet. */
         txn_abort(txn);
         return rv;
     }
-    return commit(txn);
+    bool is_large = txn->changes >= LIMIT_SETTLE_CHANGES;
+    rv = commit(txn);
+    if (rv == 0 && is_large) {
+        settle(store);
+    }
+    return rv;
 }
 
 void txn_abort(struct txn *txn)

@@ -19,13 +19,43 @@ int work_push_record(struct work *work, const struct op_id *at, const struct op_
     return queue_put(&work->queue, &task);
 }
 
+/* Readers that were pushed in this run, and are later than what is in hand, are still in the queue:
+ * move *after on behind them. So each is pushed once, however often what it reads changes. */
+static int skip_asked(struct work *work, const struct op_id *key, const struct op_id *until,
+                      struct op_id *after)
+{
+    static const struct op_id none;
+    struct op_id asked;
+    bool added;
+    int rv = id_set_add(&work->asked, key, &added);
+    if (rv == 0 && added) {
+        buf_put(&work->asked_until, none.b, sizeof(none.b));
+        rv = buf_error(&work->asked_until);
+    }
+    if (rv != 0) {
+        return rv;
+    }
+    uint8_t *place = work->asked_until.data + id_set_place(&work->asked, key) * sizeof(asked);
+    memcpy(asked.b, place, sizeof(asked.b));
+    if (op_id_compare(&asked, after) > 0) {
+        *after = asked;
+    }
+    if (op_id_compare(until, &asked) > 0) {
+        memcpy(place, until->b, sizeof(until->b));
+    }
+    return 0;
+}
+
 int work_push_readers(struct work *work, const struct op_id *key, const struct op_id *after,
                       const struct op_id *until)
 {
+    struct op_id end;
     struct reader reader = {.at = *after};
-    int rv = 0;
+    memset(end.b, 0xff, sizeof(end.b));
+    end = until != NULL ? *until : end;
+    int rv = skip_asked(work, key, &end, &reader.at);
     while (rv == 0 && (rv = reads_next(work->txn, key, &reader)) == 0 &&
-           (until == NULL || op_id_compare(&reader.at, until) <= 0)) {
+           op_id_compare(&reader.at, &end) <= 0) {
         rv = work_push_op(work, &reader.at);
     }
     return rv == ERR_UNKNOWN_ID ? 0 : rv;
@@ -169,7 +199,7 @@ static int spread_through_supports(struct work *work, const struct spread *sprea
     if (rv != 0 || refs == NULL) {
         return rv != 0 ? rv : ERR_NO_MEMORY;
     }
-    rv = work_read_refs(work, &row, &fields, &fits, &here, refs);
+    rv = work_read_refs(work, &row, part.b, &fields, &fits, &here, refs);
     for (uint32_t i = 0; rv == 0 && fits && i < refs->support_count; i++) {
         rv = push_supports(work, spread, &refs->supports[i], made);
     }
@@ -272,7 +302,10 @@ int entry_set(struct work *work, const struct op_id *id, const struct op_id *at,
     }
     if (to != NULL) {
         put.state = *to;
-        rv = record_put(work->txn, &work->tally, id, &put);
+        work->has_lanes = work->has_lanes || to->type == RECORD_LANE;
+        work->has_rules = work->has_rules || to->type == RECORD_RULE;
+        rv = fresh && before == NULL ? record_add(work->txn, &work->tally, id, &put)
+                                     : record_put(work->txn, &work->tally, id, &put);
     } else {
         rv = record_remove(work->txn, &work->tally, id, at);
     }

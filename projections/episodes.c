@@ -37,8 +37,7 @@ static void create(struct turn *turn, enum record_type type, const struct fsm *m
                    unsigned event, uint32_t supported)
 {
     struct state state = {.type = (uint8_t)type};
-    struct fsm_outcome outcome =
-        fsm_move(machine, FSM_NEW, event, turn->supported ? supported : 0);
+    struct fsm_outcome outcome = fsm_move(machine, FSM_NEW, event, turn->supported ? supported : 0);
     state.status = (uint8_t)outcome.to;
     turn_make(turn, &state);
 }
@@ -107,26 +106,36 @@ static bool carries_out(const struct state *subject, enum action_event event)
             (event == ACTION_EVENT_COMPLETED || event == ACTION_EVENT_FAILED));
 }
 
+static bool find_action_event(const struct value *status, enum action_event *out)
+{
+    for (size_t i = 0; i < sizeof(action_events) / sizeof(action_events[0]); i++) {
+        if (value_is_text(status, action_events[i].status)) {
+            *out = action_events[i].event;
+            return true;
+        }
+    }
+    return false;
+}
+
 static void update_action(struct turn *turn)
 {
     struct state state = turn->subject;
-    const struct value *status = value_get(&turn->fields, "status");
-    for (size_t i = 0; i < sizeof(action_events) / sizeof(action_events[0]); i++) {
-        if (!value_is_text(status, action_events[i].status)) {
-            continue;
-        }
-        turn_yield_to_user(turn, !carries_out(&turn->subject, action_events[i].event));
-        if (!turn_is_refused(turn)) {
-            turn_move(turn, &action_fsm, action_rules, &state, action_events[i].event,
-                      turn->by_user ? FSM_BIT(ACTION_GUARD_BY_USER) : 0);
-        }
-        if (!turn_is_refused(turn)) {
-            turn_mark_decided(turn, &state);
-            turn_change(turn, &turn->target, &turn->subject, &state);
-        }
+    enum action_event event;
+    bool settable = find_action_event(value_get(&turn->fields, "status"), &event);
+    turn_yield_to_user(turn, !settable || !carries_out(&turn->subject, event));
+    if (turn_is_refused(turn)) {
         return;
     }
-    turn_refuse(turn, REASON_FSM, RULE_STATUS_NOT_SETTABLE);
+    if (!settable) {
+        turn_refuse(turn, REASON_FSM, RULE_STATUS_NOT_SETTABLE);
+        return;
+    }
+    turn_move(turn, &action_fsm, action_rules, &state, event,
+              turn->by_user ? FSM_BIT(ACTION_GUARD_BY_USER) : 0);
+    if (!turn_is_refused(turn)) {
+        turn_mark_decided(turn, &state);
+        turn_change(turn, &turn->target, &turn->subject, &state);
+    }
 }
 
 int apply_action(struct turn *turn)

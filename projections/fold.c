@@ -41,21 +41,20 @@ static int payload_suffices(const struct row *row, bool *out)
     return rv;
 }
 
-int work_read_refs(struct work *work, const struct row *row, struct value *fields, bool *fits,
-                   bool *here, struct refs *refs)
+int work_read_refs(struct work *work, const struct row *row, const uint8_t hash[16],
+                   struct value *fields, bool *fits, bool *here, struct refs *refs)
 {
-    struct op_hash hash = op_hash(&row->op);
     *fits = false;
     int rv = payload_suffices(row, here);
     if (rv != 0 || !*here || !kind_is_folded(row->op.kind)) {
         return rv;
     }
-    rv = payload_fields(&work->arena, row->op.payload, fields);
-    if (rv != 0) { /* It is rejected in the control layer. */
-        return err_is_unreadable(rv) ? 0 : rv;
+    rv = payload_fields_known(&work->arena, row->op.payload, fields);
+    if (rv != 0) { /* Not for what this op says. */
+        return arena_error(&work->arena) != 0 ? ERR_NO_MEMORY : rv;
     }
     *fits = ops_check(row->op.kind, fields, NULL) == 0;
-    return *fits ? refs_read(row, hash.b, fields, refs) : 0;
+    return *fits ? refs_read(row, hash, fields, refs) : 0;
 }
 
 /* What was there of an op before ------------------------------------------------------- */
@@ -105,7 +104,7 @@ static int drop_edit_lanes(struct work *work, const struct value *fields, const 
 }
 
 /* Take back the rows that one op with an id may have. */
-static int unlink_op(struct work *work, const struct row *row)
+static int unlink_op(struct work *work, const struct row *row, const uint8_t hash[16])
 {
     struct op_id at = row->op.id;
     uint32_t kind = row->op.kind;
@@ -114,7 +113,10 @@ static int unlink_op(struct work *work, const struct row *row)
     bool fits;
     bool here;
     bool was_applied = false;
-    int rv = work_read_refs(work, row, &fields, &fits, &here, refs);
+    if (op_payload_is_broken(&row->op, row->payload_state)) {
+        return 0; /* It never stood. */
+    }
+    int rv = work_read_refs(work, row, hash, &fields, &fits, &here, refs);
     if (rv != 0 || !fits) {
         return rv;
     }
@@ -124,6 +126,7 @@ static int unlink_op(struct work *work, const struct row *row)
     }
     if (rv == 0 && refs->keyed) {
         add_key(work, &refs->made);
+        buf_put(&work->names, refs->made.b, sizeof(refs->made.b));
     }
     if (rv == 0 && refs->has_version && refs->has_target) {
         struct taken taken = {.version = refs->version, .record = refs->target};
@@ -147,6 +150,7 @@ static int unlink_all(struct work *work, const struct op_id *at)
     struct row row;
     int rv;
     add_key(work, at);
+    buf_put(&work->names, at->b, sizeof(at->b));
     rv = note_marks(work, at);
     for (bool first = true; rv == 0; first = false) {
         rv = order_next_of(work->txn, at, first, part, &place);
@@ -155,10 +159,15 @@ static int unlink_all(struct work *work, const struct op_id *at)
             rv = log_row(work->txn, place.n, &row);
         }
         if (rv == 0) {
-            rv = unlink_op(work, &row);
+            arena_reset(&work->arena); /* There may be any number of them. */
+            rv = unlink_op(work, &row, part);
         }
     }
-    return rv == ERR_UNKNOWN_ID ? buf_error(&work->keys) : rv;
+    arena_reset(&work->arena);
+    if (rv == ERR_UNKNOWN_ID) {
+        rv = buf_error(&work->keys);
+    }
+    return rv == 0 ? buf_error(&work->names) : rv;
 }
 
 /* The steps of an evaluation ------------------------------------------------------------ */
@@ -264,7 +273,7 @@ static int check_support(struct turn *turn, const struct op_id *id)
 static int check_creation(struct turn *turn, const struct refs *refs)
 {
     struct state state;
-    int rv = turn_read(turn, &refs->made, &state);
+    int rv = refs->keyed ? turn_read(turn, &refs->made, &state) : ERR_UNKNOWN_ID;
     turn->exists = rv == 0;
     rv = rv == ERR_UNKNOWN_ID ? 0 : rv;
     for (uint32_t i = 0; rv == 0 && !turn_is_refused(turn) && i < refs->support_count; i++) {
@@ -315,6 +324,8 @@ static int take_turn(struct turn *turn, const struct refs *refs)
     int rv = 0;
     turn->made = refs->made;
     turn->supported = true;
+    turn->has_lane = refs->in_lane;
+    turn->lane = refs->lane;
     if (refs->has_target) {
         turn->target = refs->target;
         rv = turn_find(turn, &refs->target, target_type(turn->kind), &turn->subject);
@@ -549,8 +560,17 @@ static int begin_turn(struct work *work, const struct op_hash *part, const struc
     turn->time_ms = op_id_wall_ms(&row->op.id);
     turn->kind = row->op.kind;
     turn->by_user = place->user;
+    turn->may_have_lanes = work->has_lanes;
+    turn->may_have_rules = work->has_rules;
     memcpy(turn->hash, part->b, sizeof(turn->hash));
-    return author_key(work->txn, row->author_ix, &turn->author);
+    int rv = 0;
+    if (!work->has_author || work->author_ix != row->author_ix) {
+        rv = author_key(work->txn, row->author_ix, &work->author);
+        work->author_ix = row->author_ix;
+        work->has_author = rv == 0;
+    }
+    turn->author = work->author;
+    return rv;
 }
 
 /* Evaluate the op that stands at a position. */
@@ -561,23 +581,22 @@ static int evaluate_standing(struct work *work, const struct op_hash *part,
     bool here;
     int rv = begin_turn(work, part, place, row, turn);
     if (rv == 0) {
-        rv = work_read_refs(work, row, &turn->fields, &fits, &here, &work->refs);
+        rv = work_read_refs(work, row, part->b, &turn->fields, &fits, &here, &work->refs);
     }
     if (rv != 0) {
         return rv;
     }
     if (is_beyond_end(work, &turn->at)) {
         fits = false; /* Whatever it says. */
-        turn->outcome =
-            (struct verdict){.state = VERDICT_PENDING, .reason = REASON_VERSION_UNKNOWN};
+        turn->outcome = (struct verdict){.state = VERDICT_PENDING,
+                                         .reason = REASON_VERSION_UNKNOWN};
     } else if (!here) {
         turn->outcome = (struct verdict){.state = VERDICT_PENDING, .reason = REASON_PAYLOAD_ABSENT};
     } else if (!fits) {
         turn_refuse(turn, REASON_SCHEMA, RULE_NONE);
     } else {
         rv = take_turn(turn, &work->refs);
-        turn->in_lane = turn->in_lane || (work->refs.in_lane && !turn->exists);
-        turn->lane = work->refs.in_lane ? work->refs.lane : turn->lane;
+        turn->in_lane = turn->in_lane || (turn->has_lane && !turn->exists);
     }
     if (rv == 0) {
         rv = settle(work, turn, here && fits ? &work->refs : NULL);
@@ -592,6 +611,7 @@ static void clear_work(struct work *work)
     arena_reset(&work->arena);
     work->has_twins = false;
     buf_clear(&work->keys);
+    buf_clear(&work->names);
     buf_clear(&work->lanes);
     buf_clear(&work->versions);
     buf_clear(&work->changes);
@@ -630,23 +650,36 @@ static int evaluate(struct work *work, const struct op_id *at)
 
 /* A run ----------------------------------------------------------------------------------- */
 
+/* What an op has left may look as before and yet be another's, where others have its id: a route
+ * that leads elsewhere, a record that rests on something else. */
+static int push_of_twins(struct work *work, const struct op_id *at)
+{
+    int rv = 0;
+    for (size_t i = 0; rv == 0 && i < work->keys.len; i += sizeof(struct op_id)) {
+        struct op_id key;
+        memcpy(key.b, work->keys.data + i, sizeof(key.b));
+        rv = work_push_readers(work, &key, at, NULL);
+        if (rv == 0) {
+            rv = work_push_cascades(work, &key, at);
+        }
+    }
+    return rv;
+}
+
 /* An op that has come, or stands otherwise: who names its id, or the record that it makes, may come
- * out otherwise. How far its cascade goes may be another matter, too, though it leaves what it
- * left. */
+ * out otherwise; of a keyed record, how many make it counts. How far its cascade goes may be
+ * another matter, too, though it leaves what it left. */
 static int evaluate_touched(struct work *work, const struct op_id *at)
 {
     bool fresh = work_is_fresh(work, at);
     work->recast = *at;
     int rv = evaluate(work, at);
-    for (size_t i = 0; rv == 0 && !fresh && i < work->keys.len; i += sizeof(struct op_id)) {
-        struct op_id key; /* Its own is among them. Of a keyed record, how many make it counts. */
-        memcpy(key.b, work->keys.data + i, sizeof(key.b));
-        rv = work_push_readers(work, &key, at, NULL);
-        if (rv == 0 && work->has_twins) { /* What it makes may rest on something else now. */
-            rv = work_push_cascades(work, &key, at);
-        }
+    for (size_t i = 0; rv == 0 && !fresh && i < work->names.len; i += sizeof(struct op_id)) {
+        struct op_id name;
+        memcpy(name.b, work->names.data + i, sizeof(name.b));
+        rv = work_push_readers(work, &name, at, NULL);
     }
-    return rv;
+    return rv == 0 && !fresh && work->has_twins ? push_of_twins(work, at) : rv;
 }
 
 static int take_task(struct work *work)
@@ -703,6 +736,19 @@ static int run_touched(struct work *work, const struct op_id *ids, size_t count)
     return rv != 0 ? rv : run_queue(work, NULL);
 }
 
+/* Is there any record of a type, one of the settings? */
+static int has_type(struct txn *txn, uint8_t type, bool *out)
+{
+    int rv = ERR_UNKNOWN_ID;
+    for (uint8_t status = 0; rv == ERR_UNKNOWN_ID && state_status_name(type, status) != NULL;
+         status++) {
+        struct op_id id = {{0}};
+        rv = record_next_of(txn, type, status, &id);
+    }
+    *out = rv == 0;
+    return rv == ERR_UNKNOWN_ID ? 0 : rv;
+}
+
 static int work_begin(struct txn *txn, struct work **out)
 {
     struct work *work = calloc(1, sizeof(*work));
@@ -713,13 +759,21 @@ static int work_begin(struct txn *txn, struct work **out)
     work->txn = txn;
     arena_init(&work->arena, LIMIT_TREE_BYTES);
     buf_init(&work->keys, SIZE_MAX / 2);
+    buf_init(&work->names, SIZE_MAX / 2);
     buf_init(&work->lanes, SIZE_MAX / 2);
     buf_init(&work->versions, SIZE_MAX / 2);
+    buf_init(&work->asked_until, SIZE_MAX / 2);
     buf_init(&work->changes, SIZE_MAX / 2);
     buf_init(&work->reads, SIZE_MAX / 2);
     int rv = tally_get(txn, &work->tally);
     work->latest = work->tally.latest;
     work->version_rule = rule_id(bytes_of_text("fold_version"));
+    if (rv == 0) {
+        rv = has_type(txn, RECORD_LANE, &work->has_lanes);
+    }
+    if (rv == 0) {
+        rv = has_type(txn, RECORD_RULE, &work->has_rules);
+    }
     return rv == 0 ? find_end(work) : rv;
 }
 
@@ -738,7 +792,10 @@ static void work_end(struct work *work)
 {
     arena_free(&work->arena);
     queue_free(&work->queue);
+    id_set_free(&work->asked);
+    buf_free(&work->asked_until);
     buf_free(&work->keys);
+    buf_free(&work->names);
     buf_free(&work->lanes);
     buf_free(&work->versions);
     buf_free(&work->changes);

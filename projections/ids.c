@@ -18,9 +18,7 @@ static struct op_id setting_id(enum record_type type, const struct bytes *texts,
         crypto_generichash_update(&state, texts[i].data, texts[i].len);
     }
     crypto_generichash_final(&state, hash, sizeof(hash));
-    struct op_id id;
-    memcpy(id.b, hash, sizeof(id.b));
-    return id;
+    return op_id_of_hash(hash);
 }
 
 struct op_id rule_id(struct bytes name)

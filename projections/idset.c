@@ -1,15 +1,17 @@
 #include "projections/idset.h"
 
+#include <assert.h>
+#include <sodium.h>
 #include <stdlib.h>
 
 #define CAP_FIRST 64u
 
-/* Whoever fills one place makes a set of at most some thousands slow, and no more: ids are
- * positions and hashes, so their bytes are mixed and nothing else. */
 static uint32_t slot_of(const struct id_set *set, const struct op_id *id)
 {
-    uint64_t mixed = (be_get(id->b, 8) ^ be_get(id->b + 8, 8)) * 0x9e3779b97f4a7c15u;
-    return (uint32_t)(mixed >> 32) & (set->cap - 1);
+    uint8_t hash[crypto_shorthash_BYTES];
+    _Static_assert(sizeof(set->secret) == crypto_shorthash_KEYBYTES, "a secret is a key");
+    crypto_shorthash(hash, id->b, sizeof(id->b), set->secret);
+    return (uint32_t)be_get(hash, sizeof(hash)) & (set->cap - 1);
 }
 
 /* The slot of an id, or the empty one where it belongs. */
@@ -31,6 +33,7 @@ static int grow(struct id_set *set)
     }
     set->ids = ids;
     wider.ids = ids;
+    randombytes_buf(wider.secret, sizeof(wider.secret));
     wider.slots = calloc(wider.cap, sizeof(*wider.slots));
     if (wider.slots == NULL) {
         return ERR_NO_MEMORY;
@@ -62,6 +65,12 @@ int id_set_add(struct id_set *set, const struct op_id *id, bool *added)
 bool id_set_has(const struct id_set *set, const struct op_id *id)
 {
     return set->cap > 0 && set->slots[find_slot(set, id)] != 0;
+}
+
+uint32_t id_set_place(const struct id_set *set, const struct op_id *id)
+{
+    assert(id_set_has(set, id));
+    return set->slots[find_slot(set, id)] - 1;
 }
 
 void id_set_free(struct id_set *set)

@@ -6,13 +6,23 @@
 
 #define ID sizeof(struct op_id)
 #define PAIR (2 * ID)
-#define LANE_KEY 41u
-#define LANE_OBJECT_END 24u
-#define LANE_VOID 24u
-#define LANE_AT 25u
+#define LANE_KEY 49u
+#define LANE_VOID 32u
+#define LANE_AT 33u
+#define FIRST_AT 16u
+#define FIRST_OBJECT 33u
 #define VERSION_KEY 49u
 #define VERSION_REFUSED 32u
 #define VERSION_AT 33u
+
+/* A row of reads: what is named after a hash stands before what is named after its
+ * position, as in records. */
+static void reads_key(uint8_t row[PAIR], const struct op_id *key, const struct op_id *at)
+{
+    memcpy(row, key->b, ID);
+    memcpy(row + ID, at->b, ID);
+    row[0] ^= 0x80;
+}
 
 static void pair_key(uint8_t key[PAIR], const struct op_id *first, const struct op_id *second)
 {
@@ -111,14 +121,14 @@ int reads_put(struct txn *txn, const struct op_id *key, const struct reader *rea
         memcpy(value + len, reader->hash, sizeof(reader->hash));
         len += sizeof(reader->hash);
     }
-    pair_key(row, key, &reader->at);
+    reads_key(row, key, &reader->at);
     return db_put(txn, DB_reads, bytes_of(row, sizeof(row)), bytes_of(value, len));
 }
 
 int reads_remove(struct txn *txn, const struct op_id *key, const struct op_id *at)
 {
     uint8_t row[PAIR];
-    pair_key(row, key, at);
+    reads_key(row, key, at);
     return remove_row(txn, DB_reads, row, sizeof(row));
 }
 
@@ -126,7 +136,7 @@ int reads_next(struct txn *txn, const struct op_id *key, struct reader *reader)
 {
     uint8_t row[PAIR];
     struct bytes value;
-    pair_key(row, key, &reader->at);
+    reads_key(row, key, &reader->at);
     int rv = next_row(txn, DB_reads, row, sizeof(row), ID, &value);
     if (rv != 0) {
         return rv;
@@ -172,11 +182,11 @@ struct op_id lane_members(const struct op_id *lane)
     return members;
 }
 
-void lane_object(struct bytes object, uint8_t out[8])
+void lane_object(struct bytes object, uint8_t out[16])
 {
     uint8_t hash[crypto_generichash_BYTES];
     crypto_generichash(hash, sizeof(hash), object.data, object.len, NULL, 0);
-    memcpy(out, hash, 8);
+    memcpy(out, hash, 16);
 }
 
 static void lane_key(uint8_t key[LANE_KEY], const struct lane_place *place, bool is_void,
@@ -188,11 +198,78 @@ static void lane_key(uint8_t key[LANE_KEY], const struct lane_place *place, bool
     memcpy(key + LANE_AT, at->b, ID);
 }
 
+/* Where the first claim with an object was made. */
+static int lane_first(struct txn *txn, const struct lane_place *place, struct op_id *at)
+{
+    struct op_id none = {{0}};
+    uint8_t key[LANE_KEY];
+    struct bytes value;
+    lane_key(key, place, false, &none);
+    int rv = next_row(txn, DB_lanes, key, sizeof(key), LANE_AT, &value);
+    if (rv == 0) {
+        memcpy(at->b, key + LANE_AT, ID);
+    }
+    return rv;
+}
+
+static void first_key(uint8_t key[LANE_KEY], const struct op_id *lane, const struct op_id *at)
+{
+    memset(key, 0, LANE_KEY);
+    memcpy(key, lane->b, ID);
+    key[ID - 1] ^= 2; /* Next to the lane, and neither it nor its members. */
+    memcpy(key + FIRST_AT, at->b, ID);
+}
+
+static int first_put(struct txn *txn, const struct lane_place *place, const struct op_id *at)
+{
+    uint8_t key[LANE_KEY];
+    first_key(key, &place->lane, at);
+    memcpy(key + FIRST_OBJECT, place->object, sizeof(place->object));
+    return put_empty(txn, DB_lanes, key, sizeof(key));
+}
+
+static int first_remove(struct txn *txn, const struct lane_place *place, const struct op_id *at)
+{
+    uint8_t key[LANE_KEY];
+    first_key(key, &place->lane, at);
+    memcpy(key + FIRST_OBJECT, place->object, sizeof(place->object));
+    return remove_row(txn, DB_lanes, key, sizeof(key));
+}
+
+/* A claim comes: is it the first one with its object? */
+static int first_comes(struct txn *txn, const struct lane_place *place, const struct op_id *at)
+{
+    struct op_id other;
+    int rv = lane_first(txn, place, &other);
+    if (rv == 0 && op_id_compare(&other, at) <= 0) {
+        return 0;
+    }
+    if (rv == 0) {
+        rv = first_remove(txn, place, &other);
+    }
+    return rv == 0 || rv == ERR_UNKNOWN_ID ? first_put(txn, place, at) : rv;
+}
+
+/* One has gone: was it the first one? */
+static int first_goes(struct txn *txn, const struct lane_place *place, const struct op_id *at)
+{
+    struct op_id other;
+    int rv = lane_first(txn, place, &other);
+    if (rv == 0 && op_id_compare(&other, at) < 0) {
+        return 0;
+    }
+    if (rv == 0) {
+        rv = first_put(txn, place, &other);
+    }
+    return rv == 0 || rv == ERR_UNKNOWN_ID ? first_remove(txn, place, at) : rv;
+}
+
 int lanes_put(struct txn *txn, const struct lane_place *place, bool is_void, const struct op_id *at)
 {
     uint8_t key[LANE_KEY];
+    int rv = is_void ? 0 : first_comes(txn, place, at);
     lane_key(key, place, is_void, at);
-    return put_empty(txn, DB_lanes, key, sizeof(key));
+    return rv == 0 ? put_empty(txn, DB_lanes, key, sizeof(key)) : rv;
 }
 
 int lanes_remove(struct txn *txn, const struct lane_place *place, const struct op_id *at,
@@ -200,30 +277,26 @@ int lanes_remove(struct txn *txn, const struct lane_place *place, const struct o
 {
     uint8_t key[LANE_KEY];
     lane_key(key, place, false, at);
-    return remove_either(txn, DB_lanes, key, sizeof(key), LANE_VOID, was_made);
+    int rv = remove_either(txn, DB_lanes, key, sizeof(key), LANE_VOID, was_made);
+    return rv == 0 && *was_made ? first_goes(txn, place, at) : rv;
 }
 
-/* Go to the end of the rows with an object, so that the next one is of another. */
-static void skip_object(uint8_t key[LANE_KEY])
-{
-    memset(key + LANE_OBJECT_END, 0xff, LANE_KEY - LANE_OBJECT_END);
-}
-
-/* The first row with an object is the claim that was made first, if any was. */
+/* Of the first two objects of a lane one is another. */
 int lanes_conflict(struct txn *txn, const struct lane_place *place, const struct op_id *before,
                    bool *out)
 {
-    uint8_t key[LANE_KEY] = {0};
+    struct op_id none = {{0}};
+    uint8_t key[LANE_KEY];
     struct bytes value;
-    int rv;
-    memcpy(key, place->lane.b, ID);
-    *out = false;
-    while (!*out && (rv = next_row(txn, DB_lanes, key, sizeof(key), ID, &value)) == 0) {
-        bool same = memcmp(key + ID, place->object, sizeof(place->object)) == 0;
-        *out = !same && key[LANE_VOID] == 0 && memcmp(key + LANE_AT, before->b, ID) < 0;
-        skip_object(key);
+    bool same = true;
+    int rv = 0;
+    first_key(key, &place->lane, &none);
+    while (rv == 0 && same) {
+        rv = next_row(txn, DB_lanes, key, sizeof(key), ID, &value);
+        same = memcmp(key + FIRST_OBJECT, place->object, sizeof(place->object)) == 0;
     }
-    return *out || rv == ERR_UNKNOWN_ID ? 0 : rv;
+    *out = rv == 0 && memcmp(key + FIRST_AT, before->b, ID) < 0;
+    return rv == ERR_UNKNOWN_ID ? 0 : rv;
 }
 
 void lanes_walk(const struct op_id *lane, struct lane_walk *out)

@@ -4,6 +4,8 @@
 
 #include "base/err.h"
 
+#define QUEUE_CAP_FIRST 64u
+
 static int task_compare(const struct task *a, const struct task *b)
 {
     int order = op_id_compare(&a->at, &b->at);
@@ -13,12 +15,41 @@ static int task_compare(const struct task *a, const struct task *b)
     return order != 0 ? order : op_id_compare(&a->record, &b->record);
 }
 
+static int compare_tasks(const void *a, const void *b)
+{
+    return task_compare(a, b);
+}
+
+/* Of equal tasks one is left. What is sorted is a heap as well. */
+static void merge_equal(struct queue *queue)
+{
+    struct task *tasks = queue->tasks;
+    size_t kept = 0;
+    qsort(tasks, queue->count, sizeof(*tasks), compare_tasks);
+    for (size_t i = 1; i < queue->count; i++) {
+        if (task_compare(&tasks[kept], &tasks[i]) == 0) {
+            tasks[kept].certain = tasks[kept].certain || tasks[i].certain;
+        } else {
+            tasks[++kept] = tasks[i];
+        }
+    }
+    queue->count = kept + 1;
+}
+
+/* The room grows only where more than half of it holds different tasks. After a merge as many tasks
+ * can be put as it has looked at half of, at least, so that merging costs each put little. */
 static int make_room(struct queue *queue)
 {
     if (queue->count < queue->cap) {
         return 0;
     }
-    size_t cap = queue->cap == 0 ? 64 : queue->cap * 2;
+    if (queue->count > 0) {
+        merge_equal(queue);
+    }
+    if (queue->count < queue->cap / 2) {
+        return 0;
+    }
+    size_t cap = queue->cap == 0 ? QUEUE_CAP_FIRST : queue->cap * 2;
     struct task *tasks = realloc(queue->tasks, cap * sizeof(*tasks));
     if (tasks == NULL) {
         return ERR_NO_MEMORY;

@@ -19,7 +19,7 @@ struct queue {
     size_t cap;
 };
 
-/* Equal tasks are kept apart until they are taken. ERR_NO_MEMORY. */
+/* Equal tasks become one where room runs out, and when they are taken. ERR_NO_MEMORY. */
 int queue_put(struct queue *queue, const struct task *task) ERR_MUST_CHECK;
 
 /* The smallest task; false when there is none. */

@@ -36,6 +36,11 @@ const TARGET_TYPES = {
 // Kinds that cannot do without their section `content`, if they have one.
 const CONTENT_KINDS = ['IngestEvidence', 'CreateArtifact'];
 
+const FOLD_VERSION = 1;
+
+// Reasons to wait; for all others an op is rejected.
+const PENDING = ['payload_absent', 'version_unknown'];
+
 const isFolded = ({ stands, kind }) => stands && ((kind >= 3 && kind <= 5) || kind >= 16);
 
 // An op of the dump with what the rules read of it.
@@ -80,6 +85,7 @@ function checkSupports(world, op) {
 }
 
 function judge(world, op, step) {
+  if (settings.foldVersion(world) !== FOLD_VERSION) throw new Refusal('version_unknown');
   const needsContent = CONTENT_KINDS.includes(op.kindName) || isKeyed(op.kindName, op.fields);
   if (op.withheld.has('content') && needsContent) throw new Refusal('payload_absent');
   if (!fits(op.kindName, op.fields)) throw new Refusal('schema');
@@ -144,7 +150,7 @@ function evaluate(world, op) {
     op.outcome = 'applied';
   } catch (refusal) {
     if (!(refusal instanceof Refusal)) throw refusal;
-    op.outcome = `${refusal.message === 'payload_absent' ? 'pending' : 'rejected'} ${refusal.message}`;
+    op.outcome = `${PENDING.includes(refusal.message) ? 'pending' : 'rejected'} ${refusal.message}`;
     if (!refusal.kept) step.changes.clear();
   }
   world.evaluated.push(op);

@@ -72,7 +72,11 @@ export function describe(bytes) {
   return words.join(' ');
 }
 
-const id16 = (...parts) => blake2b(Buffer.concat(parts)).subarray(0, 16).toString('hex');
+function id16(...parts) {
+  const id = Buffer.from(blake2b(Buffer.concat(parts)).subarray(0, 16));
+  id[0] |= 0x80;
+  return id.toString('hex');
+}
 
 export function settingId(type, ...texts) {
   const parts = texts.flatMap((text) => [numberBytes(Buffer.byteLength(text), 4), Buffer.from(text)]);

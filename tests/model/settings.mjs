@@ -11,7 +11,7 @@ function setMeshRules(step) {
     step.makeOrChange(settingId('rule', name), 'rule', 'Set', {
       origin: step.op.id,
       number: name === 'claim_threshold' ? Number(value) : 0,
-      until: name === 'lease' ? Number(value) : 0,
+      until: name === 'lease' || name === 'fold_version' ? Number(value) : 0,
     });
   }
 }
@@ -25,6 +25,9 @@ function designate(step) {
 }
 
 export const claimThreshold = (world) => settingState(world, 'rule', 'claim_threshold')?.number ?? CLAIM_THRESHOLD;
+
+// By which version the ops that come now are folded.
+export const foldVersion = (world) => settingState(world, 'rule', 'fold_version')?.until ?? 1;
 
 // Undefined where no rule says it.
 export const leaseRule = (world) => settingState(world, 'rule', 'lease')?.until;

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# model.sh - the reference fold knows its known answers, and sees a dump that is wrong.
+# model.sh - the reference fold knows its known answers, sees a dump that is wrong, and agrees with
+# what the product makes of the histories of test_fold_converge.
 # shellcheck source=tests/scripts/_check.sh
 . "$(dirname "$0")/_check.sh"
 
@@ -35,5 +36,21 @@ exit 1"
 check 'half a dump' same "$(fold '{"seed":1,')" 'line 1 is not a whole history'$'\n''exit 2'
 check 'no history at all' same "$(node tests/model/fold.mjs /dev/null; echo "exit $?")" \
     '0 histories, 0 ops, 0 differences'$'\n''exit 2'
+
+# The product's folds, of other histories than the unit test's, as many as there is time for.
+seeds=201-500
+work=$(mktemp -d "${TMPDIR:-/tmp}/meshlog-model.XXXXXX") || exit 1
+trap 'rm -rf -- "$work"' EXIT
+histories() {
+    FOLD_SEEDS=$seeds FOLD_DUMP="$work/dump" FOLD_STORES=1 \
+        "${MESHLOG_BUILD:-build}/tests/test_fold_converge" >"$work/out" 2>&1 || {
+        cat "$work/out"
+        return 1
+    }
+}
+check "the histories of seeds $seeds are folded" histories
+found=$(node tests/model/fold.mjs "$work/dump"; echo "exit $?")
+check 'the reference fold makes the same of them' same "${found/ [0-9]* ops,/}" \
+    '300 histories, 0 differences'$'\n''exit 0'
 
 totals

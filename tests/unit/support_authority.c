@@ -351,6 +351,7 @@ static struct op_id record_of(const struct world_op *op)
     assert_ok(value_to_msgpack(&writing.fields, &bytes));
     crypto_generichash(hash, sizeof(hash), bytes.data, bytes.len, NULL, 0);
     memcpy(id.b, hash, sizeof(id.b));
+    id.b[0] |= 0x80;
     buf_free(&bytes);
     arena_free(&writing.arena);
     return id;

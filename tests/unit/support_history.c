@@ -10,6 +10,18 @@
 #define KEYED_MAX 32u
 #define SECTION_CONTENT 3u
 
+/* What histories are about. The numbers are places in the weights of the recipes. */
+enum theme {
+    THEME_KNOWLEDGE,
+    THEME_WORK,
+    THEME_WORDS, /* What users and owners say. */
+    THEME_ALL,
+    THEME_LANES,
+    THEME_ACTIONS,
+    THEME_KEYS,
+    THEMES
+};
+
 #define ANY_TYPE UINT32_MAX
 #define TYPE(name) (1u << RECORD_##name)
 
@@ -38,8 +50,9 @@ struct making {
     uint32_t about[WORLD_OPS]; /* The thing that an op names as its target, or NONE. */
     struct keyed keyed[KEYED_MAX];
     uint32_t keyed_count;
-    uint32_t user; /* A key that is a user's. */
-    bool calm;     /* Everything stands, and nearly everything has what it names. */
+    uint32_t user;  /* A key that is a user's. */
+    uint32_t theme; /* What the history is about. */
+    bool calm;      /* Everything stands, and nearly everything has what it names. */
 
     /* The op in hand: */
     uint32_t kind;
@@ -149,10 +162,11 @@ static struct op_id some_record(struct making *making, uint32_t types, uint32_t 
     *thing = some_thing(making, stray ? ANY_TYPE : types);
     if (*thing == NONE || (stray && chance(making, 50))) {
         const struct test_author *author = &making->world->key[1];
+        uint32_t op = draw(making, making->world->ops);
+        uint64_t at_ms = NOW_MS + draw(making, SPAN_MS);
+        uint16_t counter = (uint16_t)draw(making, 2);
         *thing = NONE;
-        return chance(making, 50)
-                   ? making->world->op[draw(making, making->world->ops)].made->id
-                   : id_at(author, NOW_MS + draw(making, SPAN_MS), (uint16_t)draw(making, 2));
+        return chance(making, 50) ? making->world->op[op].made->id : id_at(author, at_ms, counter);
     }
     comes_after(making, making->thing[*thing].op);
     making->odd = making->odd || making->thing[*thing].doubtful;
@@ -194,7 +208,7 @@ static void put_supports(struct making *making, uint32_t percent)
 /* Names are few, so that equal contents come about by themselves, too. */
 static void put_name(struct making *making, uint32_t percent)
 {
-    if (chance(making, percent)) {
+    if (chance(making, making->theme == THEME_KEYS ? 80 : percent)) {
         put_text(making, "idempotency_key", pick(making, "one", "two"));
     }
 }
@@ -224,6 +238,7 @@ static struct op_id keyed_record(struct making *making)
     crypto_generichash_update(&state, bytes.data, bytes.len);
     crypto_generichash_final(&state, hash, sizeof(hash));
     memcpy(id.b, hash, sizeof(id.b));
+    id.b[0] |= 0x80;
     buf_free(&bytes);
     return id;
 }
@@ -233,7 +248,7 @@ static struct op_id keyed_record(struct making *making)
 static void ingest_evidence(struct making *making)
 {
     put_text(making, "source_type", pick(making, "mail", "file"));
-    if (chance(making, 30)) {
+    if (chance(making, making->theme == THEME_KEYS ? 80 : 30)) {
         put_text(making, "source_anchor", pick(making, "a", "b"));
     }
     put_hash(making, "content", (uint8_t)draw(making, 2));
@@ -271,10 +286,10 @@ static void create_claim(struct making *making)
             put_text(making, "domain", pick(making, "home", "work"));
         }
     }
-    if (chance(making, 50)) {
+    if (chance(making, making->theme == THEME_LANES ? 80 : 50)) {
         put_confidence(making);
     }
-    put_supports(making, 75);
+    put_supports(making, making->theme == THEME_LANES ? 10 : 75);
     put_name(making, 25);
 }
 
@@ -333,8 +348,11 @@ static void add_alias(struct making *making)
 static void merge_entities(struct making *making)
 {
     uint32_t into;
-    (void)put_target(making, "entity", TYPE(ENTITY));
+    uint32_t entity = put_target(making, "entity", TYPE(ENTITY));
     struct op_id id = some_record(making, TYPE(ENTITY), &into);
+    for (uint32_t i = 0; i < 3 && into == entity; i++) {
+        id = some_record(making, TYPE(ENTITY), &into);
+    }
     put_id(making, "into", &id);
 }
 
@@ -349,8 +367,11 @@ static void split_entity(struct making *making)
 static void update_claim(struct making *making)
 {
     (void)put_target(making, "claim", TYPE(CLAIM));
-    put_text(making, "status",
-             pick(making, "Claim", "Claim", "Claim", "Disputed", "Disputed", "Disputed", "Fact"));
+    put_text(
+        making, "status",
+        making->theme == THEME_LANES && chance(making, 50)
+            ? "Claim"
+            : pick(making, "Claim", "Claim", "Claim", "Disputed", "Disputed", "Disputed", "Fact"));
 }
 
 static void update_confidence(struct making *making)
@@ -383,9 +404,13 @@ static void update_episode(struct making *making)
 static void update_action(struct making *making)
 {
     (void)put_target(making, "action", TYPE(ACTION));
-    put_text(making, "status",
-             pick(making, "Proposed", "Approved", "Approved", "Approved", "Executing", "Executing",
-                  "Executing", "Completed", "Failed", "Rejected", "Dismissed", "Expired"));
+    const char *status = pick(making, "Proposed", "Approved", "Approved", "Approved", "Executing",
+                              "Executing", "Executing", "Completed", "Completed", "Failed",
+                              "Rejected", "Dismissed", "Expired");
+    put_text(making, "status", status);
+    if (strcmp(status, "Approved") == 0 && chance(making, 70)) {
+        making->by = making->user;
+    }
 }
 
 static void evict(struct making *making)
@@ -418,8 +443,10 @@ static void user_assert(struct making *making)
     uint32_t some = TYPE(EPISODE) | TYPE(ACTION);
     uint32_t types = chance(making, 60) ? TYPE(CLAIM) : chance(making, 75) ? some : ANY_TYPE;
     uint32_t thing = put_target(making, "about", types);
-    const char *what = pick(making, "confirm", "confirm", "confirm", "reject", "reject", "edit",
-                            "pin", "hide", "lane");
+    const char *what = making->theme == THEME_LANES
+                           ? pick(making, "lane", "lane", "lane", "edit", "edit", "confirm", "pin")
+                           : pick(making, "confirm", "confirm", "confirm", "reject", "reject",
+                                  "edit", "pin", "hide", "lane");
     if (chance(making, strcmp(what, "confirm") == 0 ? 50 : 15)) {
         put_seen(making, thing);
     }
@@ -491,6 +518,11 @@ static void set_rules(struct making *making)
         int64_t ms = pick_number(making, 0, 500, 2000, 5000, 900000000);
         value_put(&making->arena, &rules, "lease", value_int(ms));
     }
+    if (making->theme != THEME_LANES &&
+        chance(making, 12)) { /* Whatever follows the second version is not folded. */
+        int64_t version = chance(making, 25) ? 2 : 1;
+        value_put(&making->arena, &rules, "fold_version", value_int(version));
+    }
     value_put(&making->arena, &rules, "note", value_null());
     put(making, "rules", rules);
     making->by = making->user;
@@ -554,10 +586,7 @@ static void abandon(struct making *making)
 
 /* Kinds ------------------------------------------------------------------------------- */
 
-#define THEMES 4u
-
-/* How often a kind comes in a history about knowledge, about work, about what users and owners say,
- * about everything. */
+/* How often a kind comes in a history, by its theme. */
 static const struct recipe {
     uint32_t kind;
     uint32_t makes;
@@ -565,37 +594,37 @@ static const struct recipe {
     void (*fill)(struct making *making);
     uint32_t weight[THEMES];
 } recipes[] = {
-    {KIND_IngestEvidence, RECORD_EVIDENCE, 0, ingest_evidence, {16, 2, 8, 8}},
-    {KIND_TombstoneEvidence, 0, RECORD_EVIDENCE, tombstone, {14, 2, 6, 6}},
-    {KIND_CreateEntity, RECORD_ENTITY, 0, create_entity, {0, 0, 5, 6}},
-    {KIND_AddEntityAlias, 0, RECORD_ENTITY, add_alias, {0, 0, 5, 5}},
-    {KIND_MergeEntities, 0, RECORD_ENTITY, merge_entities, {0, 0, 8, 6}},
-    {KIND_SplitEntity, RECORD_ENTITY, RECORD_ENTITY, split_entity, {0, 0, 5, 5}},
-    {KIND_CreateClaim, RECORD_CLAIM, 0, create_claim, {36, 0, 30, 14}},
-    {KIND_UpdateClaimStatus, 0, RECORD_CLAIM, update_claim, {20, 0, 30, 8}},
-    {KIND_UpdateClaimConfidence, 0, RECORD_CLAIM, update_confidence, {6, 0, 14, 6}},
-    {KIND_SupersedeClaim, 0, RECORD_CLAIM, supersede, {12, 0, 12, 8}},
-    {KIND_UserAssert, RECORD_CLAIM, RECORD_CLAIM, user_assert, {38, 2, 60, 22}},
-    {KIND_CreateEpisode, RECORD_EPISODE, 0, create_episode, {14, 0, 4, 8}},
-    {KIND_UpdateEpisode, 0, RECORD_EPISODE, update_episode, {16, 0, 6, 8}},
-    {KIND_CreateSuggestedAction, RECORD_ACTION, 0, create_action, {10, 0, 4, 8}},
-    {KIND_UpdateActionStatus, 0, RECORD_ACTION, update_action, {18, 0, 6, 12}},
-    {KIND_CreateArtifact, RECORD_ARTIFACT, 0, create_artifact, {12, 0, 2, 8}},
-    {KIND_EvictArtifact, 0, RECORD_ARTIFACT, evict, {10, 0, 2, 5}},
-    {KIND_ScheduleJob, RECORD_JOB, 0, schedule_job, {0, 12, 0, 6}},
-    {KIND_ClaimWork, RECORD_EXECUTION, RECORD_JOB, claim_work, {0, 50, 0, 14}},
-    {KIND_YieldWork, 0, RECORD_EXECUTION, work, {0, 12, 0, 5}},
-    {KIND_ExpireWork, 0, RECORD_EXECUTION, work, {0, 16, 0, 5}},
-    {KIND_CompleteJob, 0, RECORD_EXECUTION, work, {0, 14, 0, 5}},
-    {KIND_StartWork, 0, RECORD_EXECUTION, work, {0, 24, 0, 5}},
-    {KIND_CommitWork, 0, RECORD_EXECUTION, work, {0, 22, 0, 5}},
-    {KIND_FailWork, 0, RECORD_EXECUTION, work, {0, 18, 0, 5}},
-    {KIND_CancelJob, 0, RECORD_JOB, cancel_job, {0, 6, 0, 5}},
-    {KIND_SetMeshRules, 0, 0, set_rules, {4, 6, 10, 5}},
-    {KIND_DesignateCoordinator, 0, 0, designate, {0, 2, 1, 3}},
-    {KIND_RouteKind, 0, 0, route_kind, {0, 8, 0, 4}},
-    {KIND_Erase, 0, 0, erase, {5, 4, 5, 5}},
-    {KIND_Abandon, 0, 0, abandon, {1, 1, 1, 1}},
+    {KIND_IngestEvidence, RECORD_EVIDENCE, 0, ingest_evidence, {16, 2, 8, 8, 3, 6, 14}},
+    {KIND_TombstoneEvidence, 0, RECORD_EVIDENCE, tombstone, {14, 2, 6, 6, 2, 4, 8}},
+    {KIND_CreateEntity, RECORD_ENTITY, 0, create_entity, {0, 0, 5, 6, 0, 0, 10}},
+    {KIND_AddEntityAlias, 0, RECORD_ENTITY, add_alias, {0, 0, 5, 5, 0, 0, 3}},
+    {KIND_MergeEntities, 0, RECORD_ENTITY, merge_entities, {0, 0, 8, 6, 0, 0, 4}},
+    {KIND_SplitEntity, RECORD_ENTITY, RECORD_ENTITY, split_entity, {0, 0, 5, 5, 0, 0, 2}},
+    {KIND_CreateClaim, RECORD_CLAIM, 0, create_claim, {36, 0, 30, 14, 36, 4, 26}},
+    {KIND_UpdateClaimStatus, 0, RECORD_CLAIM, update_claim, {20, 0, 30, 8, 50, 0, 6}},
+    {KIND_UpdateClaimConfidence, 0, RECORD_CLAIM, update_confidence, {6, 0, 14, 6, 14, 0, 4}},
+    {KIND_SupersedeClaim, 0, RECORD_CLAIM, supersede, {12, 0, 12, 8, 4, 2, 6}},
+    {KIND_UserAssert, RECORD_CLAIM, RECORD_CLAIM, user_assert, {38, 2, 60, 22, 36, 22, 20}},
+    {KIND_CreateEpisode, RECORD_EPISODE, 0, create_episode, {14, 0, 4, 8, 0, 8, 10}},
+    {KIND_UpdateEpisode, 0, RECORD_EPISODE, update_episode, {16, 0, 6, 8, 0, 14, 6}},
+    {KIND_CreateSuggestedAction, RECORD_ACTION, 0, create_action, {10, 0, 4, 8, 0, 14, 8}},
+    {KIND_UpdateActionStatus, 0, RECORD_ACTION, update_action, {18, 0, 6, 12, 0, 60, 6}},
+    {KIND_CreateArtifact, RECORD_ARTIFACT, 0, create_artifact, {12, 0, 2, 8, 0, 2, 8}},
+    {KIND_EvictArtifact, 0, RECORD_ARTIFACT, evict, {10, 0, 2, 5, 0, 1, 4}},
+    {KIND_ScheduleJob, RECORD_JOB, 0, schedule_job, {0, 12, 0, 6, 0, 0, 10}},
+    {KIND_ClaimWork, RECORD_EXECUTION, RECORD_JOB, claim_work, {0, 50, 0, 14, 0, 0, 10}},
+    {KIND_YieldWork, 0, RECORD_EXECUTION, work, {0, 12, 0, 5, 0, 0, 1}},
+    {KIND_ExpireWork, 0, RECORD_EXECUTION, work, {0, 16, 0, 5, 0, 0, 1}},
+    {KIND_CompleteJob, 0, RECORD_EXECUTION, work, {0, 14, 0, 5, 0, 0, 2}},
+    {KIND_StartWork, 0, RECORD_EXECUTION, work, {0, 24, 0, 5, 0, 0, 2}},
+    {KIND_CommitWork, 0, RECORD_EXECUTION, work, {0, 22, 0, 5, 0, 0, 3}},
+    {KIND_FailWork, 0, RECORD_EXECUTION, work, {0, 18, 0, 5, 0, 0, 1}},
+    {KIND_CancelJob, 0, RECORD_JOB, cancel_job, {0, 6, 0, 5, 0, 0, 2}},
+    {KIND_SetMeshRules, 0, 0, set_rules, {4, 6, 10, 5, 12, 1, 3}},
+    {KIND_DesignateCoordinator, 0, 0, designate, {0, 2, 1, 3, 0, 0, 0}},
+    {KIND_RouteKind, 0, 0, route_kind, {0, 8, 0, 4, 0, 0, 2}},
+    {KIND_Erase, 0, 0, erase, {5, 4, 5, 5, 2, 3, 10}},
+    {KIND_Abandon, 0, 0, abandon, {1, 1, 1, 1, 1, 1, 2}},
 };
 
 static bool has_sound(const struct making *making, uint32_t type)
@@ -623,16 +652,16 @@ static bool unsettles(uint32_t kind)
     return kind == KIND_Erase || kind == KIND_Abandon;
 }
 
-static const struct recipe *some_recipe(struct making *making, uint32_t theme)
+static const struct recipe *some_recipe(struct making *making)
 {
     uint32_t sum = 0;
     for (size_t i = 0; i < COUNT_OF(recipes); i++) {
-        sum += recipes[i].weight[theme];
+        sum += recipes[i].weight[making->theme];
     }
     uint32_t at = draw(making, sum);
     const struct recipe *recipe = recipes;
-    while (at >= recipe->weight[theme]) {
-        at -= recipe->weight[theme];
+    while (at >= recipe->weight[making->theme]) {
+        at -= recipe->weight[making->theme];
         recipe++;
     }
     if (making->calm && unsettles(recipe->kind)) {
@@ -656,6 +685,16 @@ static bool has_key(const struct making *making)
            value_get(&making->fields, "source_anchor") != NULL;
 }
 
+/* Fields that may change without those they were copied from. */
+static struct value copied_fields(struct making *making, const struct value *fields)
+{
+    struct value copy = value_map();
+    for (uint32_t i = 0; i < fields->count; i++) {
+        value_put_key(&making->arena, &copy, fields->entries[i].key, fields->entries[i].value);
+    }
+    return copy;
+}
+
 /* Say what was said before under the same key. */
 static bool say_again(struct making *making)
 {
@@ -663,7 +702,7 @@ static bool say_again(struct making *making)
     for (uint32_t i = 0; i < making->keyed_count; i++) {
         const struct keyed *keyed = &making->keyed[(from + i) % making->keyed_count];
         if (keyed->kind == making->kind) {
-            making->fields = keyed->fields;
+            making->fields = copied_fields(making, &keyed->fields);
             return true;
         }
     }
@@ -673,8 +712,8 @@ static bool say_again(struct making *making)
 static void remember_keyed(struct making *making)
 {
     if (making->keyed_count < KEYED_MAX) {
-        making->keyed[making->keyed_count++] = (struct keyed){.kind = making->kind,
-                                                              .fields = making->fields};
+        making->keyed[making->keyed_count++] = (struct keyed){
+            .kind = making->kind, .fields = copied_fields(making, &making->fields)};
     }
 }
 
@@ -703,7 +742,8 @@ static void some_fields(struct making *making, const struct recipe *recipe)
     making->target = NONE;
     making->odd = false;
     making->fields = value_map();
-    if (!(is_creation(recipe) && chance(making, 20) && say_again(making))) {
+    uint32_t again = making->theme == THEME_KEYS ? 50 : 20;
+    if (!(is_creation(recipe) && chance(making, again) && say_again(making))) {
         recipe->fill(making);
         if (is_creation(recipe) && has_key(making)) {
             remember_keyed(making);
@@ -725,11 +765,15 @@ static void some_fields(struct making *making, const struct recipe *recipe)
 static uint32_t soon_percent(const struct making *making, bool creation)
 {
     const struct value *assertion = value_get(&making->fields, "assert");
+    if (making->theme == THEME_LANES) { /* Lanes are set among the claims. */
+        return 40;
+    }
     switch (making->kind) {
     case KIND_TombstoneEvidence:
     case KIND_EvictArtifact:
     case KIND_CompleteJob:
     case KIND_CancelJob:
+    case KIND_ExpireWork:
     case KIND_Erase:
         return 10;
     default:
@@ -834,9 +878,9 @@ static enum best some_best(struct making *making)
     return at == 0 ? BEST_BROKEN : at == 1 ? BEST_ABSENT : at == 2 ? BEST_NO_CORE : BEST_FULL;
 }
 
-static void some_op(struct making *making, uint32_t theme)
+static void some_op(struct making *making)
 {
-    const struct recipe *recipe = some_recipe(making, theme);
+    const struct recipe *recipe = some_recipe(making);
     some_fields(making, recipe);
     struct world_op op = {.by = making->by, .kind = making->kind};
     op.at_ms = some_time(making, is_creation(recipe));
@@ -882,7 +926,7 @@ static void adopt(struct making *making, uint32_t claim)
 }
 
 /* Another op in the place of one; its claim can be adopted. */
-static void some_twin(struct making *making, uint32_t theme)
+static void some_twin(struct making *making)
 {
     uint32_t of = draw(making, making->world->ops);
     uint32_t thing = some_thing(making, TYPE(CLAIM));
@@ -904,7 +948,7 @@ static void some_twin(struct making *making, uint32_t theme)
         }
         number = twin_add(making->world, of, NULL);
     } else {
-        const struct recipe *recipe = some_recipe(making, theme);
+        const struct recipe *recipe = some_recipe(making);
         for (size_t i = 0; i < COUNT_OF(recipes) && chance(making, 85); i++) {
             recipe = recipes[i].kind == first->kind ? &recipes[i] : recipe;
         }
@@ -1020,8 +1064,9 @@ static void change_authority(struct making *making)
 {
     uint32_t key = 2 + draw(making, making->world->keys - 2);
     if (chance(making, 50)) {
-        uint32_t token = some_power(making, chance(making, 50) ? ROOT : 1, key, chance(making, 40));
-        add_delegation(making, token);
+        uint32_t from = chance(making, 50) ? ROOT : 1;
+        bool user = chance(making, 40);
+        add_delegation(making, some_power(making, from, key, user));
     } else {
         uint32_t token = draw(making, making->world->tokens);
         if (making->world->token[token].to != making->user || chance(making, 10)) {
@@ -1043,16 +1088,17 @@ struct history *history_make(uint64_t seed)
     arena_init(&making.arena, LIMIT_TREE_BYTES);
     making.calm = chance(&making, 40);
     add_authors(&making);
-    uint32_t theme = (uint32_t)(seed % THEMES);
+    making.theme = (uint32_t)(seed % THEMES);
     uint32_t wanted = 30 + draw(&making, WORLD_OPS - 36);
+    uint32_t unrest = chance(&making, 30) ? 8 : 2;
     uint32_t twins = !making.calm && chance(&making, 60) ? 5 : 0;
     while (making.world->ops < wanted) {
-        if (!making.calm && chance(&making, 2)) {
+        if (!making.calm && chance(&making, unrest)) {
             change_authority(&making);
         } else if (chance(&making, twins)) {
-            some_twin(&making, theme);
+            some_twin(&making);
         } else {
-            some_op(&making, theme);
+            some_op(&making);
         }
     }
     arena_free(&making.arena);

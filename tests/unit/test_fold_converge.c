@@ -5,6 +5,7 @@
  * Each seed makes a history (support_history.h). In the environment:
  *   FOLD_SEED=N      that one alone, with all its ops where it fails
  *   FOLD_SEEDS=A-B   these instead of the usual ones
+ *   FOLD_STORES=N    deliver to the first N stores alone
  *   FOLD_DUMP=FILE   every history goes there, for tests/model */
 #include "tests/unit/support_history.h"
 
@@ -91,6 +92,14 @@ static const struct {
 };
 
 #define STORES COUNT_OF(plans)
+
+static uint32_t chosen_stores(void)
+{
+    const char *some = getenv("FOLD_STORES");
+    uint32_t stores = some == NULL ? STORES : (uint32_t)strtoul(some, NULL, 10);
+    assert_in_range(stores, 1, STORES);
+    return stores;
+}
 
 static struct bytes rows_of(struct store *store)
 {
@@ -215,13 +224,13 @@ static void the_histories_reach_everything(void **state)
     }
 }
 
-static void check_seed(uint64_t seed, struct store **stores, FILE *file,
+static void check_seed(uint64_t seed, struct store **stores, uint32_t store_count, FILE *file,
                        crypto_generichash_state *all)
 {
     const struct history *history = history_make(seed);
     struct bytes first = {0};
     char why[96];
-    for (uint32_t i = 0; i < STORES; i++) {
+    for (uint32_t i = 0; i < store_count; i++) {
         struct checking checking = {.history = history, .rng = rng_from(~seed)};
         struct rng rng = rng_from(seed * STORES + i);
         struct delivery_plan plan = {.arrival = plans[i].arrival,
@@ -248,6 +257,7 @@ static void all_stores_agree(void **state)
     (void)state;
     struct seeds seeds = chosen_seeds();
     struct store *stores[STORES];
+    uint32_t store_count = chosen_stores();
     crypto_generichash_state all;
     uint8_t hash[32];
     char text[2 * sizeof(hash) + 1];
@@ -255,15 +265,15 @@ static void all_stores_agree(void **state)
     FILE *file = name == NULL ? NULL : fopen(name, "w");
     assert_true(name == NULL || file != NULL);
     crypto_generichash_init(&all, NULL, 0, sizeof(hash));
-    for (uint32_t i = 0; i < STORES; i++) {
+    for (uint32_t i = 0; i < store_count; i++) {
         stores[i] = folding_store_new();
     }
     for (uint64_t seed = seeds.from; seed <= seeds.to; seed++) {
         const void *mark = support_mark();
-        check_seed(seed, stores, file, &all);
+        check_seed(seed, stores, store_count, file, &all);
         support_free_to(mark);
     }
-    for (uint32_t i = 0; i < STORES; i++) {
+    for (uint32_t i = 0; i < store_count; i++) {
         store_close(stores[i]);
     }
     crypto_generichash_final(&all, hash, sizeof(hash));

@@ -102,6 +102,24 @@ static void assert_status(struct tale *tale, uint32_t op, const char *want)
     assert_text("status", got, want);
 }
 
+/* What became of an op, as "rejected frozen user_decided". */
+static void assert_outcome(struct tale *tale, uint32_t op, const char *want)
+{
+    struct op_hash part;
+    struct place place;
+    char got[80];
+    struct txn *txn = begin_read(tale->store);
+    assert_ok(order_standing(txn, &tale->world->op[op].made->id, &part, &place));
+    txn_abort(txn);
+    const struct verdict *outcome = &place.outcome;
+    const char *reason = reason_code(outcome->reason);
+    const char *rule = rule_code(outcome->rule);
+    (void)snprintf(got, sizeof(got), "%s%s%s%s%s", verdict_state_code(outcome->state),
+                   reason == NULL ? "" : " ", reason == NULL ? "" : reason, rule == NULL ? "" : " ",
+                   rule == NULL ? "" : rule);
+    assert_text("outcome", got, want);
+}
+
 /* What is there is what folding anew makes, and the story is over. */
 static void end(struct tale *tale)
 {
@@ -177,11 +195,73 @@ static void a_twin_that_rests_on_something_else_is_adopted(void **state)
     end(&tale);
 }
 
+/* The word of the user is asked for before anything else, also where a machine asks for a status
+ * that nobody can set. */
+static void a_machine_asks_for_an_action_that_the_user_decided(void **state)
+{
+    (void)state;
+    struct tale tale = begin();
+    const char *again = "{\"action\":@2,\"status\":\"Proposed\"}";
+    (void)add(&tale, MACHINE, 100, KIND_CreateSuggestedAction, "{\"title\":\"call\"}");
+    uint32_t before = add(&tale, MACHINE, 200, KIND_UpdateActionStatus, again);
+    (void)add(&tale, USER, 300, KIND_UserAssert, "{\"about\":@2,\"assert\":\"confirm\"}");
+    uint32_t after = add(&tale, MACHINE, 400, KIND_UpdateActionStatus, again);
+    for (uint32_t op = 0; op <= after; op++) {
+        deliver(&tale, op);
+    }
+    assert_outcome(&tale, before, "rejected fsm status_not_settable");
+    assert_outcome(&tale, after, "rejected frozen user_decided");
+    end(&tale);
+}
+
+/* A claim with as many further fields as an op can have, the first of them this. */
+static struct bytes large_claim(const struct world *world, uint32_t number)
+{
+    struct buf json;
+    char field[40];
+    buf_init(&json, SIZE_MAX);
+    buf_put_text(&json, "{\"text\":\"a\"");
+    for (uint32_t i = 0; i < 500; i++) {
+        (void)snprintf(field, sizeof(field), ",\"f%u\":%u", i, number);
+        buf_put_text(&json, field);
+    }
+    buf_put(&json, "}", 2);
+    struct bytes payload = payload_from(world, (const char *)json.data);
+    buf_free(&json);
+    return payload;
+}
+
+/* Each is read when another comes, to take back what it may have left; but not into the same memory
+ * until there is none for the one that stands. */
+static void a_claim_has_many_large_twins(void **state)
+{
+    (void)state;
+    struct tale tale = begin();
+    uint32_t claim = add(&tale, MACHINE, 100, KIND_CreateClaim, "{\"text\":\"a\"}");
+    (void)add(&tale, USER, 200, KIND_UserAssert,
+              "{\"about\":@2,\"assert\":\"confirm\",\"hash\":#2}");
+    uint32_t last = claim;
+    for (uint32_t i = 0; i < 120; i++) {
+        struct world_op twin = {.kind = KIND_CreateClaim};
+        twin.payload = large_claim(tale.world, i);
+        last = twin_add(tale.world, claim, &twin);
+    }
+    for (uint32_t op = 0; op <= last; op++) {
+        deliver(&tale, op);
+    }
+    assert_status(&tale, claim, "Fact");
+    assert_outcome(&tale, claim, "applied");
+    end(&tale);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(a_twin_that_rests_on_something_else_is_adopted, support_teardown),
         cmocka_unit_test_teardown(a_tombstone_becomes_a_users, support_teardown),
+        cmocka_unit_test_teardown(a_machine_asks_for_an_action_that_the_user_decided,
+                                  support_teardown),
+        cmocka_unit_test_teardown(a_claim_has_many_large_twins, support_teardown),
     };
     support_init();
     return cmocka_run_group_tests(tests, NULL, NULL);
