@@ -1051,6 +1051,30 @@ static void a_version_goes_with_its_entry(void **state)
     expect_refused(s, named, "stale_version version_gone");
 }
 
+/* Who takes a version comes late, and goes with its author; in between another op has changed the
+ * claim, so that the one that named the same version sees no difference but this. */
+static void a_version_is_taken_late_and_given_back(void **state)
+{
+    (void)state;
+    struct story *s = story_begin();
+    uint32_t tea = claim(s, MACHINE, "tea", NOTHING);
+    at(s, 20000);
+    (void)set_confidence(s, MACHINE, tea, 1);
+    uint32_t named = surer(s, tea, 2, tea);
+    happens(s);
+    expect_applied(s, named);
+    at(s, 10000);
+    uint32_t rival = tell(s, OTHER, KIND_UpdateClaimConfidence,
+                          "'claim':@%u,'confidence':3,'if_version':^%u", tea, tea);
+    happens(s);
+    expect_applied(s, rival);
+    expect_refused(s, named, "stale_version version_taken");
+    (void)revoke(s, OTHER, NOTHING);
+    happens(s);
+    expect_applied(s, named);
+    expect_number(s, tea, 2);
+}
+
 /* ATTACKS 11: a hundred ops each name the one before. One that comes late and names none takes
  * nothing from them; one that names the first's version takes the place of the second, and then the
  * rest has nothing to stand on. */
@@ -1353,6 +1377,7 @@ int main(void)
         TEST(a_word_may_name_any_maker),
         TEST(a_version_is_taken_once),
         TEST(a_version_goes_with_its_entry),
+        TEST(a_version_is_taken_late_and_given_back),
         TEST(versions_do_not_fall_like_dominoes),
         TEST(a_cascade_makes_a_version),
         TEST(the_folds_end_at_a_version_that_is_not_known),
