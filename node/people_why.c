@@ -164,8 +164,9 @@ static void say_dependents(struct printer *printer, const struct value *response
         return;
     }
     say_tint(printer, TINT_BOLD);
-    say(printer, "bears %s", bool_of(response, "dependents_cut") ? "more than " : "");
+    say(printer, "%s", bool_of(response, "dependents_cut") ? "more than " : "");
     say_count(printer, count, "record");
+    say(printer, count == 1 ? " rests on it" : " rest on it");
     say_tint(printer, TINT_PLAIN);
     say(printer, "\n");
     for (uint32_t i = 0; first != NULL && i < first->count; i++) {
@@ -202,13 +203,14 @@ static void put_root(struct buf *out, const struct value *entry)
 {
     const struct value *root = value_get(entry, "root");
     if (has(root, "op")) {
+        if (!bytes_equal(text_of(root, "op"), text_of(entry, "op"))) {
+            buf_put_text(out, "on ");
+            put_time(out, root, "time_ms");
+            buf_put_text(out, " ");
+        }
         put_bytes(out, who_text(root));
         buf_put_text(out, " ");
         put_deed_to(out, root);
-        if (!bytes_equal(text_of(root, "op"), text_of(entry, "op"))) {
-            buf_put_text(out, " on ");
-            put_time(out, root, "time_ms");
-        }
     } else {
         buf_put_text(out, "the op ");
         put_field(out, root, "id");
