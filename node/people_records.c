@@ -7,8 +7,8 @@
 #include "node/people_words.h"
 #include "node/say.h"
 
-#define STATUS_WIDTH 11u
-#define TYPE_WIDTH 10u
+#define STATUS_WIDTH 12u
+#define TYPE_WIDTH 12u
 #define ID_WIDTH 26u
 
 /* Lists -------------------------------------------------------------------------------------- */

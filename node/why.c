@@ -33,7 +33,7 @@ static int explain(struct call *call, struct txn *txn)
     if (rv != 0) {
         return rv;
     }
-    rv = request_record(call, txn, value, 0, &id, &entry);
+    rv = request_record(call, txn, value, RECORD_OR_SETTING, &id, &entry);
     if (rv == 0) {
         return explain_either(call, txn, value, as_of, &id);
     }

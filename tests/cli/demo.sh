@@ -11,9 +11,9 @@ run demo </dev/null
 check 'demo' ended 0
 check 'demo says nothing on stderr' same "$err" ''
 check 'demo: a claim falls and takes along what rests on it' printed 'Proposed -> Rejected'
-check 'demo: why tells of the cascade' printed 'what it rests on fell  Proposed → Rejected   laptop'
+check 'demo: why tells of the cascade' printed 'what it rests on fell  Proposed → Rejected     laptop'
 check 'demo: a late op undoes a later one' printed 'UpdateActionStatus: rejected (no_move)'
-check 'demo: why tells what was before' printed 'Fact → Rejected       phone'
+check 'demo: why tells what was before' printed 'Fact → Rejected         phone'
 check 'demo: and from where on' printed 'Rejected from the start, because on '
 check 'demo: both end alike' printed 'They are equal.'
 digests() { grep -A1 '^     digest' "$work/out" | grep -v -- -- | sort -u | wc -l; }
