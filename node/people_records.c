@@ -10,6 +10,7 @@
 #define STATUS_WIDTH 12u
 #define TYPE_WIDTH 12u
 #define ID_WIDTH 26u
+#define RULE_WIDTH 9u /* Of the value of a rule. */
 
 /* Lists -------------------------------------------------------------------------------------- */
 
@@ -170,7 +171,10 @@ void print_rules(struct printer *printer, const struct value *response)
             by = bytes_equal(set->entries[k].key, rule->key) ? &set->entries[k].value : by;
         }
         say_cut_padded(printer, rule->key, 18);
+        size_t start = printer->out.len;
         say_json(printer, &rule->value, 200);
+        size_t took = printer->out.len - start;
+        say(printer, "%*s", took < RULE_WIDTH ? (int)(RULE_WIDTH - took) : 0, "");
         if (by != NULL) {
             say(printer, "  set ");
             say_time(printer, int_of(by, "time_ms"), false);
