@@ -375,9 +375,13 @@ static void say_maker(struct printer *printer, const struct value *response)
     }
     buf_put_text(&text, ", ");
     put_field(&text, response, "verdict");
-    if (has(response, "rule") || has(response, "reason")) {
+    if (has(response, "reason")) {
+        buf_put_text(&text, ": ");
+        put_field(&text, response, "reason");
+    }
+    if (has(response, "rule")) {
         buf_put_text(&text, " (");
-        put_field(&text, response, has(response, "rule") ? "rule" : "reason");
+        put_field(&text, response, "rule");
         buf_put_text(&text, ")");
     }
     if (chain != NULL && chain->type == VALUE_ARRAY && chain->count > 0) {
@@ -386,6 +390,51 @@ static void say_maker(struct printer *printer, const struct value *response)
     }
     buf_put_text(&text, ".");
     say_sentence(printer, INDENT, &text);
+}
+
+/* Lines with a name ------------------------------------------------------------------------- */
+
+/* "  because  …", the following lines under it. */
+static void say_named(struct printer *printer, const char *name)
+{
+    say(printer, "  %-*s ", (int)NAME_WIDTH, name);
+}
+
+static void say_way(struct printer *printer, const struct value *way)
+{
+    struct buf text;
+    if (way == NULL || way->type != VALUE_MAP) {
+        return;
+    }
+    say_named(printer, "in the way");
+    say_record(printer, way, INDENT + NAME_WIDTH + 1);
+    buf_init(&text, SIZE_MAX / 2);
+    if (has(way, "op")) {
+        put_bytes(&text, who_text(way));
+        buf_put_text(&text, " ");
+        put_field(&text, way, "deed");
+        buf_put_text(&text, " on ");
+        put_time(&text, way, "time_ms");
+        buf_put_text(&text, ", with ");
+        put_field(&text, way, "op");
+    }
+    if (has(way, "until_ms")) {
+        buf_put_text(&text, has(way, "op") ? "; until " : "Until ");
+        put_time(&text, way, "until_ms");
+    }
+    say_sentence(printer, INDENT + NAME_WIDTH + 1, &text);
+}
+
+/* Why the op that made it is refused all the same, as that of an execution may be. */
+static void say_refused(struct printer *printer, const struct value *response)
+{
+    const struct value *op = value_get(response, "op");
+    if (value_is_text(value_get(response, "verdict"), "applied")) {
+        return;
+    }
+    say_named(printer, "because");
+    say_wrapped(printer, INDENT + NAME_WIDTH + 1, true, text_of(response, "detail"));
+    say_way(printer, op != NULL ? value_get(op, "in_the_way") : NULL);
 }
 
 /* Records -------------------------------------------------------------------------------------- */
@@ -478,6 +527,7 @@ static void print_record_why(struct printer *printer, const struct value *respon
     say_holder(printer, response);
     say_work(printer, response);
     say_links(printer, response);
+    say_refused(printer, response);
     say(printer, "\n");
     say_supports(printer, response);
     say_dependents(printer, response);
@@ -486,37 +536,6 @@ static void print_record_why(struct printer *printer, const struct value *respon
 
 /* Ops -------------------------------------------------------------------------------------------
  */
-
-/* "  because  …", the following lines under it. */
-static void say_named(struct printer *printer, const char *name)
-{
-    say(printer, "  %-*s ", (int)NAME_WIDTH, name);
-}
-
-static void say_way(struct printer *printer, const struct value *way)
-{
-    struct buf text;
-    if (way == NULL || way->type != VALUE_MAP) {
-        return;
-    }
-    say_named(printer, "in the way");
-    say_record(printer, way, INDENT + NAME_WIDTH + 1);
-    buf_init(&text, SIZE_MAX / 2);
-    if (has(way, "op")) {
-        put_bytes(&text, who_text(way));
-        buf_put_text(&text, " ");
-        put_field(&text, way, "deed");
-        buf_put_text(&text, " on ");
-        put_time(&text, way, "time_ms");
-        buf_put_text(&text, ", with ");
-        put_field(&text, way, "op");
-    }
-    if (has(way, "until_ms")) {
-        buf_put_text(&text, has(way, "op") ? "; until " : "Until ");
-        put_time(&text, way, "until_ms");
-    }
-    say_sentence(printer, INDENT + NAME_WIDTH + 1, &text);
-}
 
 /* What it is about, where neither what is in its way nor what it changed shows it. */
 static void say_what(struct printer *printer, const struct value *response)

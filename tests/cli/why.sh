@@ -83,8 +83,8 @@ run why "$mail"
 told 'why of tombstoned evidence' 'because laptop tombstoned it, saying “another Ada”.'
 run why "$invite"
 told 'why of a cascade' \
-    "because laptop tombstoned evidence $mail (mail: no. 17), on which it rests through others, saying “another Ada”." \
-    "└─ Stale episode $lunch  Lunch with Ada" "   └─ Stale claim $sunday  Ada comes on Sunday." \
+    "because laptop tombstoned evidence $mail (mail: no. 17), on which it rests through others, saying " \
+    'saying “another Ada”.' "└─ Stale episode $lunch  Lunch with Ada" "   └─ Stale claim $sunday  Ada comes on Sunday." \
     "      │  └─ Tombstoned evidence $mail  mail: no. 17" 'approved it' 'Approved → Rejected' "$tombstone"
 run why "$summary"
 told 'why of an artifact' 'summary, text/plain' 'Fresh → Stale'
