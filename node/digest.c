@@ -4,6 +4,7 @@
 #include "node/opview.h"
 #include "node/wall.h"
 #include "projections/fold.h"
+#include "projections/ids.h"
 #include "projections/query.h"
 
 /* How often the map may turn out to be too small: it doubles each time. */
@@ -33,6 +34,23 @@ static int view_log(struct txn *txn, struct arena *arena, const struct op_id *as
     return rv;
 }
 
+/* The op that names a fold version which this program does not know: later ones are not folded. */
+static int view_folds_end(struct txn *txn, struct arena *arena, const struct op_id *as_of,
+                          struct value *out)
+{
+    struct op_id rule = rule_id(bytes_of_text("fold_version"));
+    struct entry entry = {0};
+    int rv;
+    *out = value_null();
+    while ((rv = history_next(txn, as_of, &rule, &entry)) == 0) {
+        if (entry.state.until != FOLD_VERSION) {
+            *out = view_id(arena, &entry.at);
+            return 0;
+        }
+    }
+    return rv == ERR_UNKNOWN_ID ? 0 : rv;
+}
+
 static int tell_digest(struct call *call, struct txn *txn)
 {
     struct arena *arena = call->arena;
@@ -40,6 +58,7 @@ static int tell_digest(struct call *call, struct txn *txn)
     const struct op_id *as_of;
     struct digest digest;
     struct value log;
+    struct value folds_end;
     uint64_t records;
     uint64_t ops;
     int rv = request_as_of(call, txn, &room, &as_of);
@@ -53,6 +72,9 @@ static int tell_digest(struct call *call, struct txn *txn)
     if (rv == 0) {
         rv = view_log(txn, arena, as_of, &log);
     }
+    if (rv == 0) {
+        rv = view_folds_end(txn, arena, as_of, &folds_end);
+    }
     if (rv != 0) {
         return call_fail_store(call, rv);
     }
@@ -62,6 +84,7 @@ static int tell_digest(struct call *call, struct txn *txn)
     value_put(arena, &response, "ops", value_int((int64_t)ops));
     value_put(arena, &response, "log", log);
     value_put(arena, &response, "as_of", as_of != NULL ? view_id(arena, as_of) : value_null());
+    value_put(arena, &response, "folds_end", folds_end);
     return call_emit(call, &response);
 }
 

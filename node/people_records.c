@@ -216,6 +216,11 @@ void print_digest(struct printer *printer, const struct value *response)
     say(printer, ", made of ");
     say_count(printer, int_of(response, "ops"), "op");
     say(printer, "; equal on every node that has the same ops\n");
+    if (text_of(response, "folds_end").len > 0) {
+        say(printer, "        The folds end at ");
+        say_field(printer, response, "folds_end");
+        say(printer, ": it names a fold version that this program does not know.\n");
+    }
 }
 
 void print_rebuild(struct printer *printer, const struct value *response)

@@ -199,4 +199,28 @@ refused 'digest as of nothing' 1 unknown_id 'No op' digest --as-of "$nobody"
 refused 'rebuild has no past' 2 usage 'no flag here' rebuild --as-of "$confirm"
 run digest
 check 'digest for people' printed "digest  $digest"
+
+# A fold version that this program does not know
+refused 'a fold version from the future' 1 bad_payload 'folds by version 1' rules set fold_version 2
+refused 'a fold version that is none' 1 bad_payload 'folds by version 1' rules set fold_version soon
+run --json rules set fold_version 1
+check 'the one that it knows' printed '"verdict":"applied","reason":null,"rule":null'
+run --json digest
+check 'folds that do not end' printed '"folds_end":null'
+run --json append SetMeshRules --payload '{"rules":{"fold_version":2}}'
+end=$(field id)
+run --json claim add --text 'later'
+check 'an op after one from elsewhere' ended 0
+check 'makes nothing' printed '"verdict":"pending","reason":"version_unknown","rule":null'
+check 'and nothing is said to be' printed '"status":null'
+pending=$(field op)
+run claim add --text 'later still'
+check 'people are told' complained 'it is pending (version_unknown) and has changed nothing'
+run why "$pending"
+check 'why tells what it says' printed 'says       later'
+check 'why tells that it is pending' printed 'pending: version_unknown'
+run --json digest
+check 'digest tells where the folds ended' printed "\"folds_end\":\"$end\""
+run digest
+check 'also people' printed "The folds end at $end"
 totals
