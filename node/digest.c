@@ -4,7 +4,6 @@
 #include "node/opview.h"
 #include "node/wall.h"
 #include "projections/fold.h"
-#include "projections/ids.h"
 #include "projections/query.h"
 
 /* How often the map may turn out to be too small: it doubles each time. */
@@ -34,20 +33,14 @@ static int view_log(struct txn *txn, struct arena *arena, const struct op_id *as
     return rv;
 }
 
-/* The op that names a fold version which this program does not know: later ones are not folded. */
+/* The op after which nothing is folded, for this program does not know how. */
 static int view_folds_end(struct txn *txn, struct arena *arena, const struct op_id *as_of,
                           struct value *out)
 {
-    struct op_id rule = rule_id(bytes_of_text("fold_version"));
-    struct entry entry = {0};
-    int rv;
-    *out = value_null();
-    while ((rv = history_next(txn, as_of, &rule, &entry)) == 0) {
-        if (entry.state.until != FOLD_VERSION) {
-            *out = view_id(arena, &entry.at);
-            return 0;
-        }
-    }
+    struct op_id end;
+    int rv = projections_end(txn, &end);
+    bool counts = rv == 0 && (as_of == NULL || op_id_compare(&end, as_of) <= 0);
+    *out = counts ? view_id(arena, &end) : value_null();
     return rv == ERR_UNKNOWN_ID ? 0 : rv;
 }
 

@@ -432,7 +432,7 @@ static void say_refused(struct printer *printer, const struct value *response)
     if (value_is_text(value_get(response, "verdict"), "applied")) {
         return;
     }
-    say_named(printer, "because");
+    say_named(printer, "refused");
     say_wrapped(printer, INDENT + NAME_WIDTH + 1, true, text_of(response, "detail"));
     say_way(printer, op != NULL ? value_get(op, "in_the_way") : NULL);
 }

@@ -138,7 +138,7 @@ decide job claim "$mail"
 late 'a job that is held' fsm lease_held job claim "$mail"
 execution=$op
 run why "$execution"
-check 'its execution: why it is refused' printed 'because    The lease on it has not ended.'
+check 'its execution: why it is refused' printed 'refused    The lease on it has not ended.'
 check 'its execution: what is in the way' printed "Claimed job $mail  mail.send"
 check 'its execution: until when' printed '; until 2'
 decide route gpu.train laptop
