@@ -94,6 +94,8 @@ static void say_record(struct printer *printer, const struct value *record, size
         say_cut(printer, bytes_of_text("(see elsewhere)"), room_after(printer, used));
     } else if (has(record, "about")) {
         say_cut(printer, text_of(record, "about"), room_after(printer, used));
+    } else if (status.len == 0) {
+        say(printer, "(not here)");
     } else {
         say_cut(printer, text_of(record, "reason"), room_after(printer, used));
     }
@@ -537,21 +539,19 @@ static void print_record_why(struct printer *printer, const struct value *respon
 /* Ops -------------------------------------------------------------------------------------------
  */
 
-/* What it is about, where neither what is in its way nor what it changed shows it. */
+/* What it is about, or says of what it would make, where nothing that follows shows that. */
 static void say_what(struct printer *printer, const struct value *response)
 {
     const struct value *target = value_get(response, "target");
-    if (has(response, "in_the_way") || count_of(response, "changed") > 0) {
+    const struct value *way = value_get(response, "in_the_way");
+    bool shown = has(response, "target") && has(response, "in_the_way") &&
+                 bytes_equal(text_of(target, "id"), text_of(way, "id"));
+    if (shown || count_of(response, "changed") > 0) {
         return;
     }
     if (has(response, "target")) {
         say_named(printer, "about");
-        if (has(target, "type")) {
-            say_record(printer, target, INDENT + NAME_WIDTH + 1);
-        } else {
-            say_field(printer, target, "id");
-            say(printer, ", which is no record here\n");
-        }
+        say_record(printer, target, INDENT + NAME_WIDTH + 1);
     } else if (has(response, "says")) {
         say_named(printer, "says");
         say_wrapped(printer, INDENT + NAME_WIDTH + 1, true, text_of(response, "says"));

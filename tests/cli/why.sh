@@ -37,6 +37,7 @@ admit() {
     run --json --store "$1" accept "$work/token.$2"
 }
 admit "$phone" phone /
+phone_did=$node
 admit "$worker" worker /claim
 carry "$phone" "$MESHLOG_STORE"
 printf hello >"$work/mail"
@@ -198,6 +199,23 @@ run why "$on_worker"
 told 'why of what rests on a void op' "because the op $by_worker, on which it rests, is void (revoked)."
 run --json why "$late"
 check 'why of an op: fields' has_fields id type kind author verdict reason rule by detail target says changed
+
+refused 'why of nothing' 1 unknown_id 'Neither a record nor an op' why 01ARZ3NDEKTSV4RRFFQ69G5FAV
+refused 'why of a beginning of nothing' 1 unknown_id 'Neither a record nor an op' why 01ARZ3ND
+refused 'why of no id' 2 usage 'is no id' why hello
+refused 'why of too few letters' 2 usage 'give 6 or more' why 01ARZ
+refused 'why of several' 1 ambiguous_id 'more letters' why "${bob:0:6}"
+
+# A store that has one author's ops alone
+run --store "$work/alone" init --mesh "$mesh"
+carry "$MESHLOG_STORE" "$phone"
+run --json --store "$phone" claim add --text 'On Sunday.' --support "$sunday"
+alone=$(field op)
+"$MESHLOG" --store "$phone" export "$work/phone.bundle" --author "$phone_did" >/dev/null 2>&1
+"$MESHLOG" --store "$work/alone" import "$work/phone.bundle" >/dev/null 2>&1
+run --store "$work/alone" why "$alone"
+told 'why where a support is not here' 'rejected: unknown_target (support_missing)' \
+    "unknown op $sunday  (not here)" 'says       On Sunday.'
 
 # A late op: what comes after it is judged anew, on both stores
 carry "$MESHLOG_STORE" "$phone"
