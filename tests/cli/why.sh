@@ -165,7 +165,7 @@ for rule in $("$MESHLOG" --json records --type rule | sed 's/.*"id":"\([^"]*\)".
     check 'why of a rule' ended 0
 done
 run --json claim confirm "$rule"
-check 'a setting is confirmed by none' by_rule unknown_target no_target
+check 'a setting is confirmed by none' by_rule unknown_target wrong_type
 run records --type coordinator
 check 'columns of records: the longest type' line 'coordinator Set '
 run records
