@@ -152,6 +152,11 @@ int db_get(struct txn *txn, enum db db, struct bytes key, struct bytes *value)
 {
     MDB_val k = val_of(key);
     MDB_val v;
+    struct bytes found;
+    if (txn->guard != NULL && !txn->writes) {
+        int err = guard_get(txn->guard, db, key, &txn->gaps[db], &found);
+        return err != 0 ? err : db_row_open(db, key, found, value);
+    }
     int rv = check_way(txn, db, GUARD_ROW, key);
     if (rv == 0) {
         rv = db_error(mdb_get(txn->mdb, txn->store->dbi[db], &k, &v));

@@ -704,3 +704,29 @@ int guard_check(struct guard *guard, enum db db, enum guard_way how, struct byte
     }
     return rv;
 }
+
+int guard_get(struct guard *guard, enum db db, struct bytes key, struct guard_gaps *gaps,
+              struct bytes *value)
+{
+    struct way way = {.guard = guard, .db = db, .tree = &guard->tree[db]};
+    if (!guard->has_tree[db]) {
+        return ERR_CORRUPT;
+    }
+    if (way.tree->root == PAGES_NONE || is_known(gaps, GUARD_ROW, key)) {
+        return ERR_UNKNOWN_ID;
+    }
+    int rv = descend(&way, key, 0, false);
+    if (rv != 0) {
+        return rv;
+    }
+    uint32_t i = page_find(&guard->pages, way.leaf, key, true);
+    if (i < page_count(&guard->pages, way.leaf)) {
+        struct page_node node = page_node(&guard->pages, way.leaf, i, true);
+        *value = node.value;
+        if (bytes_equal(node.key, key)) {
+            return 0;
+        }
+    }
+    rv = check_miss(&way, key, gaps);
+    return rv == 0 ? ERR_UNKNOWN_ID : rv;
+}
