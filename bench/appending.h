@@ -2,12 +2,14 @@
 #ifndef BENCH_APPENDING_H
 #define BENCH_APPENDING_H
 
+#include "bench/layers.h"
 #include "bench/run.h"
 
 struct appending;
 
 /* Make the store dir/name with the node's first op in it. Store errors. */
-int appending_open(const char *dir, const char *name, struct appending **out) ERR_MUST_CHECK;
+int appending_open(const char *dir, const char *name, enum layers layers,
+                   struct appending **out) ERR_MUST_CHECK;
 
 /* The store stays where it is. NULL is fine. */
 void appending_close(struct appending *appending);

@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "bench/folder.h"
-#include "oplog/authority.h"
+#include "bench/layers.h"
 #include "oplog/export.h"
 #include "oplog/import.h"
 
@@ -72,7 +72,7 @@ static int import_into(const struct path *path, struct bundle_reader *reader, ui
     if (rv != 0) {
         return rv;
     }
-    authority_on(store);
+    layers_on(store, LAYERS_JUDGED);
     double start = seconds_now();
     rv = import_bundle(store, reader, IMPORT_MS, &result);
     *seconds = seconds_now() - start;

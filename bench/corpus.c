@@ -14,13 +14,6 @@
 #define STEP_MS_MAX 20u /* Time between two ops of the mesh: 10 ms on average. */
 #define DRAFT_BYTES_MAX MIB(1)
 
-/* An op of the current run, to be told to the others when it is complete. */
-struct made {
-    uint32_t kind;
-    struct op_id id;
-    struct op_hash hash;
-};
-
 struct writer {
     struct key *key;
     struct op_author author;
@@ -29,7 +22,7 @@ struct writer {
     uint64_t seq;
     struct op_hash head;
     struct recent recent;
-    struct made run[LIMIT_SEGMENT_OPS];
+    struct seen_op run[LIMIT_SEGMENT_OPS]; /* To be told to the others when it is complete. */
     uint32_t run_ops;
     struct buf wire; /* The ops that have not come out yet, */
     struct segment_writer segment;
@@ -212,13 +205,15 @@ static int encode_op(struct corpus *corpus, struct writer *writer, struct draft 
     return rv != 0 ? rv : op_decode(buf_bytes(&corpus->raw), out);
 }
 
-static void remember(struct writer *writer, const struct op *op)
+static int remember(struct writer *writer, const struct op *op)
 {
     struct op_hash hash = op_hash(op);
+    struct seen_op *seen = &writer->run[writer->run_ops++];
     writer->seq = op->seq;
     writer->head = hash;
-    writer->run[writer->run_ops++] = (struct made){.kind = op->kind, .id = op->id, .hash = hash};
-    recent_add(&writer->recent, op->kind, &op->id, &hash);
+    int rv = seen_op_make(op->kind, &op->id, &hash, op->payload, seen);
+    recent_add(&writer->recent, seen);
+    return rv;
 }
 
 static void tell_others(struct corpus *corpus, struct writer *writer)
@@ -226,8 +221,7 @@ static void tell_others(struct corpus *corpus, struct writer *writer)
     for (size_t i = 0; i < CORPUS_AUTHORS; i++) {
         struct writer *other = &corpus->writers[i];
         for (uint32_t j = 0; other != writer && j < writer->run_ops; j++) {
-            const struct made *made = &writer->run[j];
-            recent_add(&other->recent, made->kind, &made->id, &made->hash);
+            recent_add(&other->recent, &writer->run[j]);
         }
     }
     writer->run_ops = 0;
@@ -278,11 +272,11 @@ static int make_op(struct corpus *corpus, struct writer *writer, bool *done)
         return rv;
     }
     put_op(corpus, writer, &op);
-    remember(writer, &op);
+    rv = remember(writer, &op);
     if (complete) {
         tell_others(corpus, writer);
     }
-    return buf_error(&writer->wire);
+    return rv != 0 ? rv : buf_error(&writer->wire);
 }
 
 int corpus_next(struct corpus *corpus, struct buf *wire)

@@ -1,8 +1,9 @@
 #include "bench/drafts.h"
 
 #include "base/limits.h"
-#include "oplog/kinds.h"
+#include "oplog/keyed.h"
 #include "oplog/keys.h"
+#include "oplog/kinds.h"
 #include "ucan/token.h"
 
 static const char *const words[] = {
@@ -15,7 +16,7 @@ static const char *const predicates[] = {"located_at", "works_with", "due_on", "
 static const char *const domains[] = {"work", "travel", "home", "health"};
 static const char *const sources[] = {"mail", "calendar", "note", "web"};
 static const char *const medias[] = {"text/plain", "text/html", "message/rfc822", "image/png"};
-static const char *const statuses[] = {"Claim", "Fact", "Disputed", "Stale"};
+static const char *const statuses[] = {"Claim", "Disputed"};
 static const char *const asserts[] = {"confirm", "reject", "pin", "edit"};
 
 #define PICK(rng, list) ((list)[rng_below((rng), sizeof(list) / sizeof((list)[0]))])
@@ -32,14 +33,21 @@ static const struct record *ring_pick(const struct record_ring *ring, struct rng
     return there == 0 ? NULL : &ring->at[rng_below(rng, (uint32_t)there)];
 }
 
-void recent_add(struct recent *recent, uint32_t kind, const struct op_id *id,
-                const struct op_hash *hash)
+int seen_op_make(uint32_t kind, const struct op_id *id, const struct op_hash *hash,
+                 struct bytes payload, struct seen_op *out)
 {
-    struct record record = {.id = *id, .hash = *hash};
-    if (kind == KIND_CreateClaim) {
+    enum keyed keyed;
+    *out = (struct seen_op){.kind = kind, .id = *id, .hash = *hash, .record = *id};
+    return keyed_record(kind, payload, &keyed, &out->record);
+}
+
+void recent_add(struct recent *recent, const struct seen_op *op)
+{
+    struct record record = {.id = op->record, .op = op->id, .hash = op->hash};
+    if (op->kind == KIND_CreateClaim) {
         ring_add(&recent->claims, &record);
     }
-    if (kind == KIND_CreateClaim || kind == KIND_IngestEvidence) {
+    if (op->kind == KIND_CreateClaim || op->kind == KIND_IngestEvidence) {
         ring_add(&recent->all, &record);
     }
 }
@@ -76,7 +84,7 @@ static struct value id_value(struct arena *arena, const struct op_id *id)
 
 static void depend_on(struct draft *draft, const struct record *record)
 {
-    draft->dep = record->id;
+    draft->dep = record->op;
     draft->dep_count = 1;
 }
 
@@ -120,8 +128,10 @@ static void make_assert(struct rng *rng, const struct record *claim, struct aren
     value_put(arena, fields, "about", id_value(arena, &claim->id));
     value_put(arena, fields, "hash",
               value_bytes(arena_copy(arena, bytes_of(claim->hash.b, sizeof(claim->hash.b)))));
-    value_put(arena, fields, "assert", value_text(PICK(rng, asserts)));
-    value_put(arena, fields, "value", sentence(rng, arena, 40 + rng_below(rng, 60)));
+    const char *what = PICK(rng, asserts);
+    value_put(arena, fields, "assert", value_text(what));
+    value_put(arena, fields, strcmp(what, "edit") == 0 ? "value" : "note",
+              sentence(rng, arena, 40 + rng_below(rng, 60)));
     depend_on(out, claim);
 }
 

@@ -15,6 +15,7 @@
 /* A claim or a piece of evidence, and the op that made it. */
 struct record {
     struct op_id id;
+    struct op_id op;
     struct op_hash hash;
 };
 
@@ -29,9 +30,20 @@ struct recent {
     struct record_ring claims;
 };
 
-/* An op with this kind, id and hash was seen: remember what it made, if anything. */
-void recent_add(struct recent *recent, uint32_t kind, const struct op_id *id,
-                const struct op_hash *hash);
+/* An op that was seen. */
+struct seen_op {
+    uint32_t kind;
+    struct op_id id;
+    struct op_hash hash;
+    struct op_id record; /* What it makes, if it makes anything. */
+};
+
+/* payload is its own. Errors of keyed_record. */
+int seen_op_make(uint32_t kind, const struct op_id *id, const struct op_hash *hash,
+                 struct bytes payload, struct seen_op *out) ERR_MUST_CHECK;
+
+/* Remember what an op made. */
+void recent_add(struct recent *recent, const struct seen_op *op);
 
 struct draft {
     uint32_t kind;

@@ -4,27 +4,27 @@
 #include "bench/appending.h"
 #include "bench/carrying.h"
 #include "bench/copying.h"
+#include "bench/figures_folds.h"
 #include "bench/folder.h"
 #include "bench/ingesting.h"
 #include "bench/judging.h"
 #include "bench/memory.h"
 #include "oplog/verify.h"
 
-#define ROUNDS 7u
 #define JUDGED_ROWS 1024u
-#define ROUNDS_SHORT 15u /* For rounds of about the length of a raw one. */
 #define MEMORY_FACTOR 5u
 #define MEMORY_TARGET MIB(64)
 
 static const char append_store[] = "append";
 static const char single_store[] = "single";
-static const char ingest_store[] = "ingest";
+const char ingest_store[] = "ingest";
 static const char small_store[] = "small";
 static const char import_store[] = "import";
 static const char unjudged_store[] = "unjudged";
 static const char judge_store[] = "judge";
+static const char judged_store[] = "judged";
 
-static void summarise(const struct rounds *rounds, struct figure_result *out)
+void summarise(const struct rounds *rounds, struct figure_result *out)
 {
     *out = (struct figure_result){.value = samples_median(&rounds->values),
                                   .ratio = samples_median(&rounds->ratios),
@@ -75,12 +75,12 @@ static int measure_append_sync(void *ctx, double *out)
 }
 
 /* The rounds go into one store, which grows to the size of the corpus. */
-static int figure_append_batch(struct run *run, struct figure_result *out)
+static int append_with(struct run *run, enum layers layers, struct figure_result *out)
 {
     struct rounds rounds = {0};
     struct append_round round = {.ops = share_of_groups(run->ops)};
     double warm_up;
-    int rv = appending_open(run->options->dir, append_store, &round.appending);
+    int rv = appending_open(run->options->dir, append_store, layers, &round.appending);
     if (rv != 0) {
         return rv;
     }
@@ -93,13 +93,23 @@ static int figure_append_batch(struct run *run, struct figure_result *out)
     return rv;
 }
 
+static int figure_append_batch(struct run *run, struct figure_result *out)
+{
+    return append_with(run, LAYERS_ALL, out);
+}
+
+static int figure_append_judged(struct run *run, struct figure_result *out)
+{
+    return append_with(run, LAYERS_JUDGED, out);
+}
+
 /* On a store of the size of the corpus, as the raw environment is. */
 static int figure_append_sync(struct run *run, struct figure_result *out)
 {
     struct rounds rounds = {0};
     struct append_round round = {.seconds = run->round_s};
     double warm_up;
-    int rv = appending_open(run->options->dir, append_store, &round.appending);
+    int rv = appending_open(run->options->dir, append_store, LAYERS_JUDGED, &round.appending);
     if (rv != 0) {
         return rv;
     }
@@ -138,8 +148,8 @@ static int figure_ingest_single(struct run *run, struct figure_result *out)
     struct rounds rounds = {0};
     struct single_round round = {.ops = run->ops / 20};
     double warm_up;
-    int rv = ingesting_open(run->options->dir, single_store, run->ops, CORPUS_SINGLES, true,
-                            &round.ingesting);
+    int rv = ingesting_open(run->options->dir, single_store, run->ops, CORPUS_SINGLES,
+                            LAYERS_JUDGED, &round.ingesting);
     if (rv != 0) {
         return rv;
     }
@@ -157,19 +167,19 @@ static int figure_ingest_single(struct run *run, struct figure_result *out)
 static int need_small(struct run *run)
 {
     double seconds;
-    int rv = run->has_small
-                 ? 0
-                 : ingesting_all(run->options->dir, small_store, run->ops / 10, true, &seconds);
+    int rv = run->has_small ? 0
+                            : ingesting_all(run->options->dir, small_store, run->ops / 10,
+                                            LAYERS_ALL, &seconds);
     run->has_small = rv == 0;
     return rv;
 }
 
-static int note_file_bytes(struct run *run)
+static int file_bytes(const struct run *run, const char *name, double *out)
 {
     struct path path;
     struct store *store;
-    uint64_t bytes;
-    int rv = folder_path(run->options->dir, ingest_store, &path);
+    uint64_t bytes = 0;
+    int rv = folder_path(run->options->dir, name, &path);
     if (rv == 0) {
         rv = store_open(path.text, STORE_READ, &store);
     }
@@ -177,8 +187,16 @@ static int note_file_bytes(struct run *run)
         rv = store_file_bytes(store, &bytes);
         store_close(store);
     }
+    *out = (double)bytes;
+    return rv;
+}
+
+static int note_file_bytes(struct run *run)
+{
+    double bytes;
+    int rv = file_bytes(run, ingest_store, &bytes);
     if (rv == 0) {
-        samples_add(&run->file_bytes, (double)bytes);
+        samples_add(&run->file_bytes, bytes);
     }
     return rv;
 }
@@ -189,7 +207,7 @@ static int measure_ingest_segments(void *ctx, double *out)
     struct run *run = ctx;
     double seconds;
     run->has_ingested = false;
-    int rv = ingesting_all(run->options->dir, ingest_store, run->ops, true, &seconds);
+    int rv = ingesting_all(run->options->dir, ingest_store, run->ops, LAYERS_ALL, &seconds);
     if (rv == 0) {
         rv = note_file_bytes(run);
     }
@@ -198,7 +216,7 @@ static int measure_ingest_segments(void *ctx, double *out)
     return rv;
 }
 
-static int need_ingested(struct run *run)
+int need_ingested(struct run *run)
 {
     double unused;
     return run->has_ingested ? 0 : measure_ingest_segments(run, &unused);
@@ -210,6 +228,28 @@ static int figure_ingest_segments(struct run *run, struct figure_result *out)
     int rv = need_small(run); /* Warms up. */
     if (rv == 0) {
         rv = run_rounds(run, ROUNDS, RAW_verify_per_s, measure_ingest_segments, run, &rounds);
+    }
+    summarise(&rounds, out);
+    return rv;
+}
+
+/* The same without folds. */
+static int measure_ingest_judged(void *ctx, double *out)
+{
+    const struct run *run = ctx;
+    double seconds;
+    int rv = ingesting_all(run->options->dir, judged_store, run->ops, LAYERS_JUDGED, &seconds);
+    *out = (double)run->ops / seconds;
+    return rv;
+}
+
+static int figure_ingest_judged(struct run *run, struct figure_result *out)
+{
+    struct rounds rounds = {0};
+    double warm_up;
+    int rv = measure_ingest_judged(run, &warm_up);
+    if (rv == 0) {
+        rv = run_rounds(run, ROUNDS, RAW_verify_per_s, measure_ingest_judged, run, &rounds);
     }
     summarise(&rounds, out);
     return rv;
@@ -319,6 +359,20 @@ static int figure_bytes_per_op(struct run *run, struct figure_result *out)
     double op = (double)run->totals.op_bytes / (double)run->totals.ops;
     *out = (struct figure_result){
         .value = per_op, .ratio = per_op / op, .spread = samples_spread(&run->file_bytes)};
+    return rv;
+}
+
+static int figure_bytes_judged(struct run *run, struct figure_result *out)
+{
+    double bytes = 0;
+    double op = (double)run->totals.op_bytes / (double)run->totals.ops;
+    double unused;
+    int rv = measure_ingest_judged(run, &unused);
+    if (rv == 0) {
+        rv = file_bytes(run, judged_store, &bytes);
+    }
+    double per_op = bytes / (double)run->ops;
+    *out = (struct figure_result){.value = per_op, .ratio = per_op / op};
     return rv;
 }
 
@@ -443,7 +497,7 @@ static int measure_unjudged(void *ctx, double *out)
 {
     const struct run *run = ctx;
     double seconds;
-    int rv = ingesting_all(run->options->dir, unjudged_store, run->ops, false, &seconds);
+    int rv = ingesting_all(run->options->dir, unjudged_store, run->ops, LAYERS_LOG, &seconds);
     *out = (double)run->ops / seconds;
     return rv;
 }
@@ -453,10 +507,9 @@ static int figure_judging(struct run *run, struct figure_result *out)
 {
     struct rounds rounds = {0};
     double warm_up;
-    int rv = measure_ingest_segments(run, &warm_up);
+    int rv = measure_ingest_judged(run, &warm_up);
     if (rv == 0) {
-        rv = run_against(ROUNDS_SHORT, measure_unjudged, run, measure_ingest_segments, run,
-                         &rounds);
+        rv = run_against(ROUNDS_SHORT, measure_unjudged, run, measure_ingest_judged, run, &rounds);
     }
     summarise(&rounds, out);
     return rv;
@@ -519,20 +572,29 @@ static const char open_note[] = "against a store with a tenth of the ops";
 static const char bytes_note[] = "against the average bytes of an op";
 static const char backup_note[] = "against a copy of the same file, synced";
 static const char judging_note[] = "against the same without judging";
+static const char late_note[] = "against one that comes in order";
 static const char memory_note[] = "against 64 MiB, at five times the ops";
 
 const struct figure figures[FIGURES] = {
-    {"append_batch", "ops/s", NULL, 2.5, RAW_sign_per_s, true, figure_append_batch},
+    {"append_batch", "ops/s", NULL, 1.5, RAW_sign_per_s, true, figure_append_batch},
+    {"append_judged", "ops/s", NULL, 2.5, RAW_sign_per_s, true, figure_append_judged},
     {"append_sync", "ops/s", NULL, 0.8, RAW_commit_per_s, true, figure_append_sync},
     {"ingest_single", "ops/s", NULL, 0.8, RAW_verify_all_per_s, true, figure_ingest_single},
-    {"ingest_segments", "ops/s", NULL, 8, RAW_verify_per_s, true, figure_ingest_segments},
+    {"ingest_segments", "ops/s", NULL, 3.5, RAW_verify_per_s, true, figure_ingest_segments},
+    {"ingest_judged", "ops/s", NULL, 8, RAW_verify_per_s, true, figure_ingest_judged},
     {"judging", "ops/s", judging_note, 0.9, RAW_NONE, true, figure_judging},
     {"judge_open", "ops/s", NULL, 100, RAW_verify_per_s, true, figure_judge_open},
     {"judge_policy", "ops/s", NULL, 15, RAW_verify_per_s, true, figure_judge_policy},
     {"rejudge", "ops/s", NULL, 15, RAW_verify_per_s, true, figure_rejudge},
+    {"fold", "ops/s", NULL, 4, RAW_verify_per_s, true, figure_fold},
+    {"rebuild", "ops/s", NULL, 6, RAW_verify_per_s, true, figure_rebuild},
+    {"late_op", "ms", late_note, 5, RAW_NONE, false, figure_late_op},
+    {"cascade", "ops/s", NULL, 5, RAW_verify_per_s, true, figure_cascade},
+    {"get", "ops/s", NULL, 0.6, RAW_get_per_s, true, figure_get},
     {"verify_store", "ops/s", NULL, 15, RAW_verify_per_s, true, figure_verify_store},
     {"open", "ms", open_note, 2, RAW_NONE, false, figure_open},
-    {"bytes_per_op", "bytes", bytes_note, 1.6, RAW_NONE, false, figure_bytes_per_op},
+    {"bytes_per_op", "bytes", bytes_note, 2.5, RAW_NONE, false, figure_bytes_per_op},
+    {"bytes_judged", "bytes", bytes_note, 1.6, RAW_NONE, false, figure_bytes_judged},
     {"export", "ops/s", NULL, 20, RAW_verify_per_s, true, figure_export},
     {"import", "ops/s", NULL, 7, RAW_verify_per_s, true, figure_import},
     {"backup", "s", backup_note, 2, RAW_NONE, false, figure_backup},
@@ -543,15 +605,16 @@ const struct figure figures[FIGURES] = {
 
 void figures_clean(struct run *run)
 {
-    static const char *const names[] = {append_store, single_store, ingest_store,
-                                        small_store,  import_store, unjudged_store,
-                                        judge_store,  "memory",     "memory2"};
+    static const char *const names[] = {append_store, single_store,   ingest_store, small_store,
+                                        import_store, unjudged_store, judge_store,  judged_store,
+                                        "memory",     "memory2"};
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         struct path path;
         if (folder_path(run->options->dir, names[i], &path) == 0) {
             folder_remove(&path);
         }
     }
+    figures_folds_clean(run->options->dir);
     carry_clean(run->options->dir);
     copying_clean(run->options->dir);
 }

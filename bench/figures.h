@@ -20,8 +20,18 @@ struct figure {
     int (*run)(struct run *run, struct figure_result *out);
 };
 
-#define FIGURES 17u
+#define FIGURES 25u
 extern const struct figure figures[FIGURES];
+
+/* What the files of figures share. How often a measurement is repeated: */
+#define ROUNDS 7u
+#define ROUNDS_SHORT 15u /* Of about the length of a raw one. */
+
+/* The store that has taken up the whole corpus, in the run's folder; made unless it is there. */
+extern const char ingest_store[];
+int need_ingested(struct run *run) ERR_MUST_CHECK;
+
+void summarise(const struct rounds *rounds, struct figure_result *out);
 
 /* Remove the stores that the figures have left. */
 void figures_clean(struct run *run);

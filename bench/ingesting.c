@@ -4,7 +4,6 @@
 
 #include "base/limits.h"
 #include "bench/folder.h"
-#include "oplog/authority.h"
 #include "oplog/ingest.h"
 
 #define BLOCK_PIECES 1024u
@@ -35,7 +34,7 @@ static void on_done(void *ctx, uint64_t index, int err, const struct chain_resul
     }
 }
 
-static int open_store(struct ingesting *g, const char *dir, const char *name, bool judged)
+static int open_store(struct ingesting *g, const char *dir, const char *name, enum layers layers)
 {
     struct path path;
     int rv = folder_make(dir, name, &path);
@@ -45,14 +44,14 @@ static int open_store(struct ingesting *g, const char *dir, const char *name, bo
     if (rv == 0) {
         rv = store_open(path.text, STORE_WRITE, &g->store);
     }
-    if (rv == 0 && judged) {
-        authority_on(g->store);
+    if (rv == 0) {
+        layers_on(g->store, layers);
     }
     return rv != 0 ? rv : ingest_begin(g->store, 0, on_done, g, &g->ingest);
 }
 
 int ingesting_open(const char *dir, const char *name, uint64_t ops, enum corpus_form form,
-                   bool judged, struct ingesting **out)
+                   enum layers layers, struct ingesting **out)
 {
     struct ingesting *g = calloc(1, sizeof(*g));
     if (g == NULL) {
@@ -61,7 +60,7 @@ int ingesting_open(const char *dir, const char *name, uint64_t ops, enum corpus_
     buf_init(&g->wires, BLOCK_BYTES + LIMIT_SEGMENT_BYTES);
     int rv = corpus_open(BENCH_SEED, ops, form, &g->corpus);
     if (rv == 0) {
-        rv = open_store(g, dir, name, judged);
+        rv = open_store(g, dir, name, layers);
     }
     if (rv != 0) {
         ingesting_close(g);
@@ -141,12 +140,13 @@ int ingesting_take(struct ingesting *g, uint64_t wanted, uint64_t *ops, double *
     return rv;
 }
 
-int ingesting_all(const char *dir, const char *name, uint64_t ops, bool judged, double *seconds)
+int ingesting_all(const char *dir, const char *name, uint64_t ops, enum layers layers,
+                  double *seconds)
 {
     struct ingesting *g;
     uint64_t taken;
     *seconds = 0;
-    int rv = ingesting_open(dir, name, ops, CORPUS_SEGMENTS, judged, &g);
+    int rv = ingesting_open(dir, name, ops, CORPUS_SEGMENTS, layers, &g);
     if (rv != 0) {
         return rv;
     }

@@ -2,13 +2,14 @@
 #ifndef BENCH_INGESTING_H
 #define BENCH_INGESTING_H
 
+#include "bench/layers.h"
 #include "bench/run.h"
 
 struct ingesting;
 
 /* Make the store dir/name for a corpus of so many ops. Store errors. */
 int ingesting_open(const char *dir, const char *name, uint64_t ops, enum corpus_form form,
-                   bool judged, struct ingesting **out) ERR_MUST_CHECK;
+                   enum layers layers, struct ingesting **out) ERR_MUST_CHECK;
 
 /* The store stays where it is. NULL is fine. */
 void ingesting_close(struct ingesting *ingesting);
@@ -23,7 +24,7 @@ int ingesting_take(struct ingesting *ingesting, uint64_t wanted, uint64_t *ops,
 void ingesting_watch(struct ingesting *ingesting, void (*look)(void *ctx), void *ctx);
 
 /* The whole in one go. */
-int ingesting_all(const char *dir, const char *name, uint64_t ops, bool judged,
+int ingesting_all(const char *dir, const char *name, uint64_t ops, enum layers layers,
                   double *seconds) ERR_MUST_CHECK;
 
 #endif

@@ -70,7 +70,7 @@ static int take_up(const char *dir, uint64_t ops, uint64_t *greatest)
     struct ingesting *ingesting;
     double seconds;
     uint64_t taken;
-    int rv = ingesting_open(dir, ingested_name, ops, CORPUS_SEGMENTS, true, &ingesting);
+    int rv = ingesting_open(dir, ingested_name, ops, CORPUS_SEGMENTS, LAYERS_ALL, &ingesting);
     if (rv != 0) {
         return rv;
     }

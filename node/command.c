@@ -1239,9 +1239,13 @@ const struct command commands[] = {
      .usage = "bench [--ops N] [--only NAME,…]",
      .flags = bench_flags,
      .notes =
-         "Figures: append_batch append_sync ingest_single ingest_segments verify_store open\n"
-         "bytes_per_op export import backup rss_anon rss_export rss_import. Works in a temporary\n"
-         "folder; the store is not touched.",
+         "Figures, of all that a node does:  append_batch ingest_segments fold rebuild late_op\n"
+         "cascade get verify_store open bytes_per_op export backup rss_anon rss_export "
+         "rss_import;\n"
+         "of the log without records:  append_judged append_sync ingest_single ingest_judged\n"
+         "import bytes_judged judging judge_open judge_policy rejudge. Works in a temporary "
+         "folder;\n"
+         "the store is not touched.",
      .examples = "meshlog bench --ops 20000\n"
                  "meshlog --json bench --only append_batch,verify_store",
      .run = run_bench,

@@ -156,10 +156,11 @@ static void the_smallest_corpus(void **state)
 /* The run. */
 
 static const char *const figure_names[] = {
-    "append_batch", "append_sync",  "ingest_single", "ingest_segments", "judging",
-    "judge_open",   "judge_policy", "rejudge",       "verify_store",    "open",
-    "bytes_per_op", "export",       "import",        "backup",          "rss_anon",
-    "rss_export",   "rss_import"};
+    "append_batch", "append_judged", "append_sync",  "ingest_single", "ingest_segments",
+    "ingest_judged", "judging",      "judge_open",   "judge_policy",  "rejudge",
+    "fold",         "rebuild",       "late_op",      "cascade",       "get",
+    "verify_store", "open",          "bytes_per_op", "bytes_judged",  "export",
+    "import",       "backup",        "rss_anon",     "rss_export",    "rss_import"};
 static const char *const raw_names[] = {"sign_per_s", "verify_per_s", "verify_all_per_s",
                                         "hash_per_s", "commit_per_s", "get_per_s"};
 static const char *const units[] = {"ops/s", "s", "ms", "bytes", "percent", "count"};
