@@ -146,26 +146,130 @@ static bool is_fall(const struct state *before, const struct state *entry)
     return before != NULL && entry != NULL && !state_is_invalid(before) && state_is_invalid(entry);
 }
 
-/* A cascade that stopped at the record may go through now: at each later entry of its supports up
- * to its own next one that makes them invalid. */
+/* A support as far as its falls were looked for: up to a position, the first and the last of them
+ * by number, from 1. */
+struct looked {
+    struct op_id until;
+    uint32_t first;
+    uint32_t last;
+};
+
+struct fall {
+    struct op_id at;
+    uint32_t next; /* By number; 0 is none. */
+};
+
+static struct fall *fall_number(const struct work *work, uint32_t number)
+{
+    return (struct fall *)(void *)work->falls.data + (number - 1);
+}
+
+static void add_fall(struct work *work, struct looked *looked, const struct op_id *at)
+{
+    struct fall fall = {.at = *at};
+    buf_put(&work->falls, &fall, sizeof(fall));
+    uint32_t number = (uint32_t)(work->falls.len / sizeof(fall));
+    if (buf_error(&work->falls) != 0) {
+        return;
+    }
+    if (looked->last != 0) {
+        fall_number(work, looked->last)->next = number;
+    } else {
+        looked->first = number;
+    }
+    looked->last = number;
+}
+
+/* Go on to look for the falls of a support, up to a position. */
+static int look_on(struct work *work, const struct op_id *support, const struct op_id *after,
+                   const struct op_id *until, struct looked *looked)
+{
+    struct entry entry;
+    struct op_id from = op_id_compare(&looked->until, after) > 0 ? looked->until : *after;
+    struct op_id behind = from;
+    if (op_id_compare(until, &from) <= 0 || !be_increment(behind.b, sizeof(behind.b))) {
+        return 0;
+    }
+    looked->until = *until;
+    int rv = record_before(work->txn, support, &behind, &entry);
+    bool valid = rv == 0 && !state_is_invalid(&entry.state);
+    rv = rv == ERR_UNKNOWN_ID ? 0 : rv;
+    entry.at = from;
+    while (rv == 0) {
+        struct op_id last = entry.at;
+        rv = record_after(work->txn, support, &last, &entry);
+        if (rv != 0 || op_id_compare(&entry.at, until) > 0) {
+            break;
+        }
+        if (valid && state_is_invalid(&entry.state)) {
+            add_fall(work, looked, &entry.at);
+        }
+        valid = !state_is_invalid(&entry.state);
+    }
+    return rv == ERR_UNKNOWN_ID || rv == 0 ? buf_error(&work->falls) : rv;
+}
+
+/* The first one that is known of the falls of a support in (after, until]. They stay as they are
+ * until the run comes to the entry before them: each entry is looked at once. */
+static int look_for_falls(struct work *work, const struct op_id *support, const struct op_id *after,
+                          const struct op_id *until, uint32_t *first)
+{
+    static const struct looked none;
+    bool added;
+    int rv = id_set_add(&work->fallen, support, &added);
+    if (rv == 0 && added) {
+        buf_put(&work->looked, &none, sizeof(none));
+        rv = buf_error(&work->looked);
+    }
+    if (rv != 0) {
+        return rv;
+    }
+    struct looked *looked = (struct looked *)(void *)work->looked.data +
+                            id_set_place(&work->fallen, support);
+    rv = look_on(work, support, after, until, looked);
+    while (looked->first != 0 && op_id_compare(&fall_number(work, looked->first)->at, after) <= 0) {
+        looked->first = fall_number(work, looked->first)->next;
+        looked->last = looked->first == 0 ? 0 : looked->last;
+    }
+    *first = looked->first;
+    return rv;
+}
+
+/* The next entry may be a fall by what has become of the one before in this run. */
+static int push_next_fall(struct work *work, const struct spread *spread,
+                          const struct op_id *support, const struct op_id *made,
+                          const struct op_id *until)
+{
+    struct entry entry;
+    int rv = record_after(work->txn, support, spread->at, &entry);
+    if (rv == 0 && op_id_compare(&entry.at, until) <= 0 && state_is_invalid(&entry.state)) {
+        rv = work_push_record(work, &entry.at, made, spread->id, false);
+    }
+    return rv == ERR_UNKNOWN_ID ? 0 : rv;
+}
+
+/* A cascade that stopped at the record may go through now: at each later fall of its supports up to
+ * its own next entry. */
 static int push_supports(struct work *work, const struct spread *spread,
                          const struct op_id *support, const struct op_id *made)
 {
-    struct entry entry = {.at = *spread->at};
-    int rv = 0;
-    for (;;) {
-        struct op_id after = entry.at;
-        rv = record_after(work->txn, support, &after, &entry);
-        if (rv != 0 || (spread->has_next && op_id_compare(&entry.at, &spread->next.at) > 0)) {
-            return rv == ERR_UNKNOWN_ID ? 0 : rv;
-        }
-        if (state_is_invalid(&entry.state)) {
-            rv = work_push_record(work, &entry.at, made, spread->id, false);
-        }
-        if (rv != 0) {
-            return rv;
-        }
+    struct op_id until;
+    uint32_t number;
+    memset(until.b, 0xff, sizeof(until.b));
+    until = spread->has_next ? spread->next.at : until;
+    int rv = look_for_falls(work, support, spread->at, &until, &number);
+    if (rv == 0) {
+        rv = push_next_fall(work, spread, support, made, &until);
     }
+    while (rv == 0 && number != 0) {
+        struct fall fall = *fall_number(work, number);
+        if (op_id_compare(&fall.at, &until) > 0) {
+            break;
+        }
+        rv = work_push_record(work, &fall.at, made, spread->id, false);
+        number = fall.next;
+    }
+    return rv;
 }
 
 static bool rests_on_others(const struct state *state)
