@@ -2,6 +2,7 @@
 
 #include "oplog/db.h"
 #include "oplog/kinds.h"
+#include "projections/ids.h"
 #include "projections/work.h"
 
 /* The queue --------------------------------------------------------------------------- */
@@ -92,16 +93,32 @@ static int push_dependents(struct work *work, const struct op_id *id, const stru
 
 /* Settings ---------------------------------------------------------------------------- */
 
+/* Who reads a setting by what it is, and not by a row: under a key of their own, each once in a
+ * run. From *after on there is something left to do where *after is smaller than *end. */
+static int skip_asked_of(struct work *work, const struct op_id *setting, const struct op_id *until,
+                         struct op_id *after, struct op_id *end)
+{
+    struct op_id key = *setting;
+    key.b[sizeof(key.b) - 1] ^= 4;
+    memset(end->b, 0xff, sizeof(end->b));
+    *end = until != NULL ? *until : *end;
+    return skip_asked(work, &key, end, after);
+}
+
 /* The claims of a lane that are made, or are not, in (after, until]. */
 static int push_lane(struct work *work, const struct op_id *lane, const struct op_id *after,
                      const struct op_id *until)
 {
     struct lane_walk walk;
-    int rv = 0;
+    struct op_id from = *after;
+    struct op_id end;
+    int rv = skip_asked_of(work, lane, until, &from, &end);
+    if (rv != 0 || op_id_compare(&end, &from) <= 0) {
+        return rv;
+    }
     lanes_walk(lane, &walk);
     while (rv == 0 && (rv = lanes_next(work->txn, &walk)) == 0) {
-        if (op_id_compare(&walk.at, after) > 0 &&
-            (until == NULL || op_id_compare(&walk.at, until) <= 0)) {
+        if (op_id_compare(&walk.at, &from) > 0 && op_id_compare(&walk.at, &end) <= 0) {
             rv = work_push_op(work, &walk.at);
         }
     }
@@ -109,23 +126,38 @@ static int push_lane(struct work *work, const struct op_id *lane, const struct o
 }
 
 /* The ops whose kinds read rules, in (after, until]. */
-static int push_rule_readers(struct work *work, const struct op_id *after,
+static int push_rule_readers(struct work *work, const struct op_id *rule, const struct op_id *after,
                              const struct op_id *until)
 {
     struct walk walk;
     struct walk_item item;
-    int rv = walk_order(work->txn, after, &walk);
+    struct op_id from = *after;
+    struct op_id end;
+    int rv = skip_asked_of(work, rule, until, &from, &end);
+    if (rv != 0 || op_id_compare(&end, &from) <= 0) {
+        return rv;
+    }
+    rv = walk_order(work->txn, &from, &walk);
     if (rv != 0) {
         return rv;
     }
     while (rv == 0 && (rv = walk_next(&walk, &item)) == 0 &&
-           (until == NULL || op_id_compare(&item.row.op.id, until) <= 0)) {
+           op_id_compare(&item.row.op.id, &end) <= 0) {
         if (turn_reads_rules(item.row.op.kind)) {
             rv = work_push_op(work, &item.row.op.id);
         }
     }
     walk_end(&walk);
     return rv == ERR_UNKNOWN_ID ? 0 : rv;
+}
+
+/* Rules that ops read at their turn. Of the others the folds know none but the one that ends them.
+ */
+static bool is_read(const struct op_id *rule)
+{
+    struct op_id threshold = rule_id(bytes_of_text("claim_threshold"));
+    struct op_id lease = rule_id(bytes_of_text("lease"));
+    return op_id_equal(rule, &threshold) || op_id_equal(rule, &lease);
 }
 
 /* Entries ----------------------------------------------------------------------------- */
@@ -362,7 +394,9 @@ static int spread_setting(struct work *work, const struct spread *spread, const 
     if (type == RECORD_LANE) {
         return push_lane(work, spread->id, spread->at, until);
     }
-    return type == RECORD_RULE ? push_rule_readers(work, spread->at, until) : 0;
+    return type == RECORD_RULE && is_read(spread->id)
+               ? push_rule_readers(work, spread->id, spread->at, until)
+               : 0;
 }
 
 /* All that is later than the entry, of what was evaluated before. */
