@@ -62,10 +62,11 @@
 #define LIMIT_GROUP_OPS 2048u          /* own ops in one commit */
 #define LIMIT_TXN_OPS 16384u           /* foreign ops in one commit */
 #define LIMIT_TXN_BYTES MIB(16)        /* their bytes */
+#define LIMIT_SETTLE_CHANGES 16384u    /* rows changed by a commit that is followed by a small one */
 #define LIMIT_READERS 512u
 #define LIMIT_DATABASES 32u
 #define LIMIT_MAP_START GIB(1)         /* first size of the memory map; it doubles when needed */
-#define LIMIT_MAP_HEADROOM MIB(256)    /* free before each write: more than one commit can take */
+#define LIMIT_MAP_HEADROOM MIB(256)    /* free before each write: more than the ops of a commit take */
 #define LIMIT_MAP_MAX GIB(4096)
 #define LIMIT_WRITER_WAIT_MS 5000u     /* how long a second writer waits */
 #define LIMIT_SCRUB_OPS 256u           /* ops that one step of the scrub checks */

@@ -140,7 +140,7 @@ static int put_same_key(struct txn *txn, struct arena *arena, const struct op_id
     struct op_id id;
     struct entry entry;
     struct value list = value_array();
-    int rv;
+    int rv = 0;
     same_key_walk(txn, as_of, &claim->id, &claim->entry.state, &claim->maker, &walk);
     while (list.count < LIMIT_FIELD_IDS && (rv = same_key_next(&walk, &id, &entry)) == 0) {
         value_push(arena, &list, view_id(arena, &id));

@@ -7,6 +7,7 @@
 #include "node/opview.h"
 #include "node/recordtext.h"
 #include "node/whyway.h"
+#include "oplog/kinds.h"
 
 /* The way from a record down to what made it fall. */
 struct descent {
@@ -88,19 +89,42 @@ static int step_down(struct descent *descent)
     return rv;
 }
 
+/* A cascade began at the record that its op is about, however long the way down to that is. */
+static int jump_down(struct descent *descent)
+{
+    struct said said;
+    struct op_id id;
+    bool found = false;
+    if ((descent->entry.state.flags & STATE_CASCADED) == 0) {
+        return 0;
+    }
+    arena_reset(&descent->scratch);
+    int rv = said_at(descent->txn, &descent->scratch, &descent->at, &said);
+    const struct kind_rule *rule = rv == 0 ? kind_rule(said.kind) : NULL;
+    if (rule != NULL && rule->target != NULL && said_id(&said, rule->target, &id)) {
+        rv = record_fell(descent->txn, &id, &descent->at, &found);
+    }
+    if (rv == 0 && found) {
+        descent->id = id;
+        descent->steps++;
+        rv = record_at(descent->txn, &id, &descent->at, &descent->entry);
+    }
+    return rv;
+}
+
 static int descend(struct descent *descent)
 {
     int rv = 0;
-    while (rv == 0 && !descent->ended && descent->steps < LIMIT_WHY_STEPS) {
+    while (rv == 0 && !descent->ended) {
         rv = record_at(descent->txn, &descent->id, &descent->at, &descent->entry);
         descent->exists = rv == 0;
-        if (rv == ERR_UNKNOWN_ID) {
-            return 0;
+        if (rv != 0 || !comes_from_below(descent)) {
+            return rv == ERR_UNKNOWN_ID ? 0 : rv;
         }
-        if (rv == 0 && !comes_from_below(descent)) {
-            return 0;
+        if (descent->steps == LIMIT_WHY_STEPS) {
+            return jump_down(descent);
         }
-        rv = rv == 0 ? step_down(descent) : rv;
+        rv = step_down(descent);
     }
     return rv;
 }

@@ -84,21 +84,20 @@ static int next_confirm(struct txn *txn, const uint8_t about[16], uint8_t key[CO
 
 /* The earliest Confirm that is about the record of an op, and names it: it must come after the op.
  */
-static int find_confirm(struct txn *txn, const struct row *row, const struct op_hash *hash,
-                        struct op_id *by)
+static int find_confirm(struct txn *txn, const struct op_id *record, const struct op_id *id,
+                        const struct op_hash *hash, struct op_id *by)
 {
     uint8_t key[CONFIRM_KEY] = {0};
     struct op_hash named;
-    struct op_id record;
-    int rv = makers_record_of(row, &record);
-    memcpy(key, record.b, sizeof(record.b));
-    memcpy(key + 16, row->op.id.b, sizeof(row->op.id.b));
+    int rv = 0;
+    memcpy(key, record->b, sizeof(record->b));
+    memcpy(key + 16, id->b, sizeof(id->b));
     memset(key + 32, 0xff, 16); /* Behind all with the op's own id. */
     while (rv == 0) {
         if (!be_increment(key, sizeof(key))) {
             return ERR_UNKNOWN_ID;
         }
-        rv = next_confirm(txn, record.b, key, &named);
+        rv = next_confirm(txn, record->b, key, &named);
         if (rv == 0 && op_hash_equal(&named, hash)) {
             memcpy(by->b, key + 16, sizeof(by->b));
             return 0;
@@ -118,6 +117,7 @@ static int is_taken(struct txn *txn, const struct op_id *id, const struct op_has
         struct place place;
         struct row other;
         struct op_id earlier;
+        struct op_id record;
         bool erased = false;
         int rv = order_next_of(txn, id, first, part, &place);
         if (rv != 0) {
@@ -133,7 +133,10 @@ static int is_taken(struct txn *txn, const struct op_id *id, const struct op_has
         }
         rv = erasures_have(txn, id, &hash_of_other, &erased, NULL);
         if (rv == 0 && !erased) {
-            rv = find_confirm(txn, &other, &hash_of_other, &earlier);
+            rv = makers_record_of(&other, &record);
+        }
+        if (rv == 0 && !erased) {
+            rv = find_confirm(txn, &record, id, &hash_of_other, &earlier);
             *out = rv == 0 && op_id_compare(&earlier, by) < 0;
         }
         if (rv != 0 && rv != ERR_UNKNOWN_ID) {
@@ -143,8 +146,8 @@ static int is_taken(struct txn *txn, const struct op_id *id, const struct op_has
     return 0;
 }
 
-int adoption_has(struct txn *txn, const struct row *row, const struct op_hash *hash, bool *out,
-                 struct op_id *by)
+int adoption_has(struct txn *txn, const struct row *row, const struct op_hash *hash,
+                 const struct op_id *record, bool *out, struct op_id *by)
 {
     uint64_t count;
     bool taken = false;
@@ -155,7 +158,7 @@ int adoption_has(struct txn *txn, const struct row *row, const struct op_hash *h
     if (rv != 0 || count == 0 || row->op.kind != KIND_CreateClaim) {
         return rv;
     }
-    rv = find_confirm(txn, row, hash, &confirm);
+    rv = find_confirm(txn, record, &id, hash, &confirm);
     if (rv == 0) {
         rv = is_taken(txn, &id, hash, &confirm, &taken);
     }

@@ -20,8 +20,9 @@ int confirm_read(struct bytes payload, bool *is_confirm, struct confirm *out) ER
 int adoption_set(struct txn *txn, const struct confirm *confirm, const struct op_id *id,
                  const struct op_hash *hash, bool counts, bool *changed) ERR_MUST_CHECK;
 
-/* Is this op the one of its id that was adopted, and by which Confirm? by may be NULL. */
-int adoption_has(struct txn *txn, const struct row *row, const struct op_hash *hash, bool *out,
-                 struct op_id *by) ERR_MUST_CHECK;
+/* Is this op, which makes a record, the one of its id that was adopted, and by which Confirm? by
+ * may be NULL. */
+int adoption_has(struct txn *txn, const struct row *row, const struct op_hash *hash,
+                 const struct op_id *record, bool *out, struct op_id *by) ERR_MUST_CHECK;
 
 #endif

@@ -8,6 +8,7 @@
 #include "oplog/erasures.h"
 #include "oplog/judge.h"
 #include "oplog/kinds.h"
+#include "oplog/makers.h"
 #include "oplog/revokes.h"
 
 void authority_on(struct store *store)
@@ -306,6 +307,7 @@ int authority_cause(struct txn *txn, uint64_t n, struct cause *out)
     struct row row;
     struct place place;
     struct op_id by;
+    struct op_id record;
     bool adopted = false;
     *out = (struct cause){.has_op = false};
     int rv = log_row(txn, n, &row);
@@ -327,7 +329,10 @@ int authority_cause(struct txn *txn, uint64_t n, struct cause *out)
     case REASON_REVOKED:
         return tell_revocation(txn, &row, out);
     case REASON_NONE:
-        rv = adoption_has(txn, &row, &hash, &adopted, &by);
+        rv = makers_record_of(&row, &record);
+        if (rv == 0) {
+            rv = adoption_has(txn, &row, &hash, &record, &adopted, &by);
+        }
         if (rv == 0 && adopted) {
             tell_op(out, &by);
         }

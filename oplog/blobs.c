@@ -126,7 +126,11 @@ int blob_begin(const char *dir, uint64_t max, struct blob_new *out)
 {
     char *folder;
     *out = (struct blob_new){.dir = dir, .fd = -1, .max = max};
-    crypto_generichash_init(&out->state, NULL, 0, sizeof(out->hash.b));
+    out->state = aligned_alloc(_Alignof(crypto_generichash_state), sizeof(*out->state));
+    if (out->state == NULL) {
+        return ERR_NO_MEMORY;
+    }
+    crypto_generichash_init(out->state, NULL, 0, sizeof(out->hash.b));
     int rv = blobs_path(&folder, dir);
     if (rv == 0) {
         rv = make_folder(dir, folder);
@@ -145,7 +149,7 @@ int blob_write(struct blob_new *blob, struct bytes part)
     if (part.len > blob->max - blob->size) {
         return ERR_TOO_LARGE;
     }
-    crypto_generichash_update(&blob->state, part.data, part.len);
+    crypto_generichash_update(blob->state, part.data, part.len);
     for (size_t done = 0; done < part.len;) {
         ssize_t written = write(blob->fd, part.data + done, part.len - done);
         if (written < 0 && errno != EINTR) {
@@ -159,7 +163,7 @@ int blob_write(struct blob_new *blob, struct bytes part)
 
 int blob_seal(struct blob_new *blob)
 {
-    crypto_generichash_final(&blob->state, blob->hash.b, sizeof(blob->hash.b));
+    crypto_generichash_final(blob->state, blob->hash.b, sizeof(blob->hash.b));
     return fsync(blob->fd) == 0 ? 0 : fail(errno);
 }
 
@@ -234,6 +238,7 @@ void blob_close(struct blob_new *blob)
     if (blob->fd >= 0) {
         close(blob->fd);
     }
+    free(blob->state);
     *blob = (struct blob_new){.fd = -1};
     errno = why;
 }

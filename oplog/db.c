@@ -111,7 +111,7 @@ static void row_fill(enum db db, struct bytes key, struct bytes head, struct byt
 /* May LMDB go this way? */
 static int check_way(struct txn *txn, enum db db, enum guard_way way, struct bytes key)
 {
-    return txn->guard == NULL ? 0 : guard_check(txn->guard, db, way, key, NULL);
+    return txn->guard == NULL ? 0 : guard_check(txn->guard, db, way, key, &txn->gaps[db], NULL);
 }
 
 int db_schema(struct txn *txn, uint32_t *out)
@@ -167,7 +167,7 @@ int db_put(struct txn *txn, enum db db, struct bytes key, struct bytes value)
     if (rv != 0) {
         return rv;
     }
-    txn->changed = true;
+    txn->changes++;
     rv = mdb_put(txn->mdb, txn->store->dbi[db], &k, &v, MDB_RESERVE);
     if (rv == 0) {
         row_fill(db, key, value, bytes_of(NULL, 0), v.mv_data);
@@ -216,7 +216,7 @@ int db_put_at(struct db_cursor *cursor, struct bytes key, struct bytes head, str
     if (rv != 0) {
         return rv;
     }
-    cursor->txn->changed = true;
+    cursor->txn->changes++;
     rv = mdb_cursor_put(cursor->mdb, &k, &v, flags | MDB_RESERVE);
     if (rv == 0) {
         row_fill(cursor->db, key, head, body, v.mv_data);
@@ -231,7 +231,7 @@ int db_delete(struct txn *txn, enum db db, struct bytes key)
     if (rv != 0) {
         return rv;
     }
-    txn->changed = true;
+    txn->changes++;
     return txn_error(txn, mdb_del(txn->mdb, txn->store->dbi[db], &k, NULL));
 }
 
@@ -246,7 +246,7 @@ int db_delete_at(struct db_cursor *cursor)
     if (rv != 0) {
         return rv;
     }
-    cursor->txn->changed = true;
+    cursor->txn->changes++;
     return txn_error(cursor->txn, mdb_cursor_del(cursor->mdb, 0));
 }
 
@@ -326,7 +326,8 @@ static int check_step(struct db_cursor *cursor, MDB_cursor_op op, struct bytes k
     }
     int rv = step_way(cursor, op, &at, &way);
     if (rv == 0) {
-        rv = guard_check(cursor->txn->guard, cursor->db, way, at, &cursor->past);
+        rv = guard_check(cursor->txn->guard, cursor->db, way, at, &cursor->txn->gaps[cursor->db],
+                         &cursor->past);
         cursor->bad_page = rv != 0;
     }
     return rv;
@@ -394,6 +395,6 @@ int db_clear(struct txn *txn, enum db db)
     if (rv != ERR_UNKNOWN_ID) {
         return rv;
     }
-    txn->changed = true;
+    txn->changes++;
     return txn_error(txn, mdb_drop(txn->mdb, txn->store->dbi[db], 0));
 }

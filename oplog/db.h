@@ -60,7 +60,8 @@ struct txn {
     uint64_t appended;    /* … and how many arrived since they last ran. */
     MDB_txn *mdb;
     struct guard *guard; /* NULL where pages are not checked. */
-    bool changed;
+    struct guard_gaps gaps[DB_COUNT];
+    uint64_t changes; /* Rows put and taken away. */
     struct db_cursor cursor[DB_COUNT]; /* Opened on first use. */
     uint64_t next_n;                   /* The next arrival number, once known. */
     bool next_n_known;

@@ -546,6 +546,7 @@ static int descend_below(struct way *way, struct bytes bound)
             return ERR_CORRUPT;
         }
         if (level == 1) {
+            way->leaf = number;
             return 0;
         }
         uint32_t i = page_find(pages, number, bound, false);
@@ -575,38 +576,84 @@ static int check_before(struct way *way, struct bytes key)
 }
 
 /* Does a row of the leaf that was reached fit its check? */
-static int check_row(const struct way *way, uint32_t i)
+static int check_row(const struct way *way, uint32_t i, struct bytes *key)
 {
     struct page_node node = page_node(&way->guard->pages, way->leaf, i, true);
     struct bytes value;
+    *key = node.key;
     return db_row_open(way->db, node.key, node.value, &value);
+}
+
+/* Put a gap before the others; the one at a place goes. */
+static void put_first(struct guard_gaps *gaps, uint32_t place, const struct guard_gap *gap)
+{
+    struct guard_gap first = *gap;
+    memmove(&gaps->at[1], &gaps->at[0], place * sizeof(first));
+    gaps->at[0] = first;
 }
 
 /* No row has the key: is that so, or was it damaged? A row whose key was damaged within the order
  * of its page stands directly before or after where the key belongs, and does not fit its check.
  * Where that is at the edge of the leaf, the leaf beside is looked at too: if a branch page's key
  * was damaged and led here, it does not keep its bounds. */
-static int check_miss(struct way *way, struct bytes key)
+static int check_miss(struct way *way, struct bytes key, struct guard_gaps *gaps)
 {
     const struct pages *pages = &way->guard->pages;
     uint32_t count = page_count(pages, way->leaf);
     uint32_t i = page_find(pages, way->leaf, key, true);
+    struct guard_gap found = {.known = true};
     if (i < count && bytes_equal(page_node(pages, way->leaf, i, true).key, key)) {
         return 0;
     }
-    int rv = i < count ? check_row(way, i) : 0;
+    int rv = i < count ? check_row(way, i, &found.high) : 0;
     if (rv == 0 && i > 0) {
-        rv = check_row(way, i - 1);
+        rv = check_row(way, i - 1, &found.low);
     }
+    struct bytes low = way->low;
     if (rv == 0 && i == count && way->high.data != NULL) {
         rv = descend(way, way->high, 0, false);
-        return rv == 0 ? check_row(way, 0) : rv;
+        rv = rv == 0 ? check_row(way, 0, &found.high) : rv;
+    } else if (rv == 0 && i == 0 && low.data != NULL) {
+        rv = descend_below(way, low);
+        rv = rv == 0 ? check_row(way, page_count(pages, way->leaf) - 1, &found.low) : rv;
     }
-    if (rv == 0 && i == 0 && way->low.data != NULL) {
-        rv = descend_below(way, way->low);
-        return rv == 0 ? check_row(way, page_count(pages, way->leaf) - 1) : rv;
+    if (rv == 0) {
+        put_first(gaps, GUARD_GAPS - 1, &found);
     }
     return rv;
+}
+
+static bool is_in_gap(const struct guard_gap *gap, struct bytes key)
+{
+    return gap->known && (gap->low.data == NULL || bytes_compare(gap->low, key) < 0) &&
+           (gap->high.data == NULL || bytes_compare(key, gap->high) < 0);
+}
+
+static bool leads_to(const struct guard_gap *gap, enum guard_way how, struct bytes key)
+{
+    switch (how) {
+    case GUARD_ROW:
+    case GUARD_FROM:
+        return is_in_gap(gap, key);
+    case GUARD_LAST:
+        return gap->known && gap->high.data == NULL;
+    default:
+        return false;
+    }
+}
+
+/* Nothing new is to be checked. */
+static bool is_known(struct guard_gaps *gaps, enum guard_way how, struct bytes key)
+{
+    for (uint32_t i = 0; i < GUARD_GAPS; i++) {
+        if (leads_to(&gaps->at[i], how, key)) {
+            if (i > 0) {
+                put_first(gaps, i, &gaps->at[i]);
+            }
+            return true;
+        }
+    }
+    return false;
 }
 
 static int check_neighbours(struct way *way)
@@ -616,7 +663,7 @@ static int check_neighbours(struct way *way)
     return rv == 0 && low.data != NULL ? descend_below(way, low) : rv;
 }
 
-static int check_way(struct way *way, enum guard_way how, struct bytes key)
+static int check_way(struct way *way, enum guard_way how, struct bytes key, struct guard_gaps *gaps)
 {
     int edge = how == GUARD_FIRST ? -1 : how == GUARD_LAST ? 1 : 0;
     int rv = descend(way, key, edge, how == GUARD_DELETE);
@@ -626,7 +673,7 @@ static int check_way(struct way *way, enum guard_way how, struct bytes key)
     switch (how) {
     case GUARD_ROW:
     case GUARD_FROM: /* Where no row has the key, LMDB goes to the one after. */
-        return check_miss(way, key);
+        return check_miss(way, key, gaps);
     case GUARD_AFTER:
         return check_after(way, key);
     case GUARD_BEFORE:
@@ -639,7 +686,7 @@ static int check_way(struct way *way, enum guard_way how, struct bytes key)
 }
 
 int guard_check(struct guard *guard, enum db db, enum guard_way how, struct bytes key,
-                struct bytes *past)
+                struct guard_gaps *gaps, struct bytes *past)
 {
     struct way way = {.guard = guard, .db = db, .tree = &guard->tree[db]};
     if (!guard->has_tree[db]) {
@@ -648,7 +695,10 @@ int guard_check(struct guard *guard, enum db db, enum guard_way how, struct byte
     if (guard->tree[db].root == PAGES_NONE) {
         return 0;
     }
-    int rv = check_way(&way, how, key);
+    if (is_known(gaps, how, key)) {
+        return 0;
+    }
+    int rv = check_way(&way, how, key, gaps);
     if (rv != 0 && past != NULL) {
         *past = way.high;
     }

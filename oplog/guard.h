@@ -55,10 +55,25 @@ const struct pages *guard_pages(const struct guard *guard);
 /* How many rows the snapshot says that a database has. Nothing protects that number. */
 uint64_t guard_entries(const struct guard *guard, enum db db);
 
+/* Two neighbouring rows of a database in a snapshot, where the way to whatever belongs between them
+ * has been checked. */
+struct guard_gap {
+    bool known;
+    struct bytes low;  /* NULL data: nothing is before … */
+    struct bytes high; /* … or after it. */
+};
+
+/* The gaps of a database that keys were in last, for rows often come one after the other into the
+ * same few. Zero it to begin; it belongs to one snapshot. */
+#define GUARD_GAPS 4u
+struct guard_gaps {
+    struct guard_gap at[GUARD_GAPS]; /* The last one used first. */
+};
+
 /* May LMDB go …: to the row with a key, to the first row from a key on, to the row after or before
  * one, to the first, to the last, and take a row away (which may touch the pages beside)? 0,
- * ERR_CORRUPT. *past, when it is not NULL, is then where the keys go on behind the bad page; NULL
- * data where nothing does. */
+ * ERR_CORRUPT. gaps are the transaction's own for this database. *past, when it is not NULL, is
+ * then where the keys go on behind the bad page; NULL data where nothing does. */
 enum guard_way {
     GUARD_ROW,
     GUARD_FROM,
@@ -69,6 +84,6 @@ enum guard_way {
     GUARD_DELETE
 };
 int guard_check(struct guard *guard, enum db db, enum guard_way way, struct bytes key,
-                struct bytes *past) ERR_MUST_CHECK;
+                struct guard_gaps *gaps, struct bytes *past) ERR_MUST_CHECK;
 
 #endif

@@ -11,8 +11,7 @@
 #define CORE 0u
 #define CONTENT 3u /* The one other section whose field counts. */
 
-/* The field whose presence makes a creation keyed; NULL for kinds that never are. */
-static const char *key_field(uint32_t kind)
+const char *keyed_field(uint32_t kind)
 {
     switch (kind) {
     case KIND_IngestEvidence:
@@ -132,7 +131,7 @@ static int hash_content(uint32_t kind, const struct content *content, struct op_
 int keyed_record(uint32_t kind, struct bytes payload, enum keyed *keyed, struct op_id *id)
 {
     struct content content = {.count = 0};
-    const char *field = key_field(kind);
+    const char *field = keyed_field(kind);
     *keyed = KEYED_NOT;
     if (field == NULL) {
         return 0;

@@ -3,6 +3,7 @@
 #ifndef OPLOG_KEYED_H
 #define OPLOG_KEYED_H
 
+#include "base/bytes.h"
 #include "oplog/id.h"
 
 enum keyed {
@@ -10,6 +11,10 @@ enum keyed {
     KEYED_YES,
     KEYED_WITHHELD, /* A part that counts is not here, so that nobody can tell. */
 };
+
+/* The field of the core whose presence makes a creation of this kind keyed; NULL for kinds that
+ * never are. */
+const char *keyed_field(uint32_t kind);
 
 /* Does an op of a kind with this payload, which payload_check_redacted has said yes to, make a
  * keyed record? Then *id is that one's. */

@@ -356,10 +356,17 @@ int order_next_of(struct txn *txn, const struct op_id *id, bool first, uint8_t p
 
 int order_has(struct txn *txn, const struct op_id *id, bool *out)
 {
-    struct place place;
-    unsigned count;
-    int rv = order_resolve(txn, id, id, &place, &count);
-    *out = rv == 0;
+    struct db_cursor *cursor;
+    struct bytes key;
+    struct bytes value;
+    int rv = db_cursor(txn, DB_order, &cursor);
+    if (rv == 0) {
+        rv = db_seek(cursor, bytes_of(id->b, sizeof(id->b)), &key, &value);
+    }
+    if (rv == 0 && key.len != sizeof(struct order_key)) {
+        rv = ERR_CORRUPT;
+    }
+    *out = rv == 0 && memcmp(key.data, id->b, sizeof(id->b)) == 0;
     return rv == ERR_UNKNOWN_ID ? 0 : rv;
 }
 

@@ -355,6 +355,10 @@ static bool scan_for_float(struct bytes payload)
 {
     struct cursor in = cursor_over(payload);
     struct mp_token token;
+    if (memchr(payload.data, 0xca, payload.len) == NULL &&
+        memchr(payload.data, 0xcb, payload.len) == NULL) {
+        return false; /* No byte that could begin one. */
+    }
     while (in.at < in.end) {
         if (mp_next(&in, &token) != 0 || token.type == MP_FLOAT) {
             return true;
@@ -404,16 +408,18 @@ int payload_check_redacted(struct bytes payload)
 int payload_fields(struct arena *arena, struct bytes payload, struct value *out)
 {
     int rv = payload_check_redacted(payload);
-    if (rv != 0) {
-        return rv;
-    }
+    return rv != 0 ? rv : payload_fields_known(arena, payload, out);
+}
+
+int payload_fields_known(struct arena *arena, struct bytes payload, struct value *out)
+{
     struct value sections;
-    rv = value_from_msgpack(arena, payload, &sections);
+    *out = value_map();
+    int rv = value_from_msgpack(arena, payload, &sections);
     if (rv != 0) {
         return rv;
     }
-    *out = value_map();
-    for (uint32_t i = 0; i < sections.count; i++) {
+    for (uint32_t i = 0; sections.type == VALUE_ARRAY && i < sections.count; i++) {
         const struct value *section = &sections.items[i];
         for (uint32_t j = 1; section->type == VALUE_MAP && j < section->count; j++) {
             const struct value_entry *entry = &section->entries[j];

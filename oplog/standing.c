@@ -696,7 +696,8 @@ static int judge(struct txn *txn, const struct row *row, const struct subject *s
         rv = missing_dep(txn, &row->op, &missing, &dep);
     }
     if (rv == 0 && subject->kind == KIND_CreateClaim && txn->store->judged) {
-        rv = adoption_has(txn, row, &subject->hash, &standing->adopted, NULL);
+        const struct op_id *record = subject->keyed == KEYED_YES ? &subject->record : &subject->id;
+        rv = adoption_has(txn, row, &subject->hash, record, &standing->adopted, NULL);
     }
     if (rv == 0) {
         rv = judge_grant(txn, subject, row, &standing->grant);

@@ -373,6 +373,20 @@ static int check_schema(struct store *store)
     return rv;
 }
 
+/* Who wants the map alone comes before those who want to read: else readers that come and go would
+ * keep it waiting for good. */
+static int map_lock_init(pthread_rwlock_t *lock)
+{
+    pthread_rwlockattr_t attr;
+    int rv = pthread_rwlockattr_init(&attr);
+    if (rv == 0) {
+        rv = pthread_rwlockattr_setkind_np(&attr, PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP);
+        rv = rv == 0 ? pthread_rwlock_init(lock, &attr) : rv;
+        (void)pthread_rwlockattr_destroy(&attr);
+    }
+    return rv;
+}
+
 static struct store *store_new(const char *dir, bool writable)
 {
     struct store *store = calloc(1, sizeof(*store));
@@ -383,7 +397,7 @@ static struct store *store_new(const char *dir, bool writable)
     store->file.fd = -1;
     store->writable = writable;
     store->dir = strdup(dir);
-    if (store->dir == NULL || pthread_rwlock_init(&store->map_lock, NULL) != 0) {
+    if (store->dir == NULL || map_lock_init(&store->map_lock) != 0) {
         free(store->dir);
         free(store);
         return NULL;
@@ -564,13 +578,16 @@ static int resize_map(struct store *store, uint64_t map_bytes)
     return db_error(rv);
 }
 
-/* Where a transaction is open, the map grows another time: there is headroom for that. */
-static int grow_to(struct store *store, uint64_t map_bytes)
+/* Where a transaction is open, the map grows another time: there is headroom for that. Only a map
+ * that was too small once must grow now. */
+static int grow_to(struct store *store, uint64_t map_bytes, bool must)
 {
     if (map_bytes > LIMIT_MAP_MAX) {
         return ERR_LIMIT;
     }
-    if (pthread_rwlock_trywrlock(&store->map_lock) != 0) {
+    if (must) {
+        pthread_rwlock_wrlock(&store->map_lock);
+    } else if (pthread_rwlock_trywrlock(&store->map_lock) != 0) {
         return 0;
     }
     int rv = resize_map(store, map_bytes);
@@ -578,6 +595,8 @@ static int grow_to(struct store *store, uint64_t map_bytes)
     return rv;
 }
 
+/* A commit may write anew most of what there is: records, when something falls on which all rest,
+ * or when they are rebuilt. */
 static int grow_if_needed(struct store *store)
 {
     MDB_envinfo info;
@@ -591,14 +610,15 @@ static int grow_if_needed(struct store *store)
     }
     uint64_t used = ((uint64_t)info.me_last_pgno + 1) * stat.ms_psize;
     uint64_t map = info.me_mapsize;
-    if (store->map_full) {
-        map *= 2;
-        store->map_full = false;
-    }
-    while (map < used + LIMIT_MAP_HEADROOM || map / 10 < used / 9) {
+    bool was_full = store->map_full;
+    store->map_full = false;
+    if (was_full) {
         map *= 2;
     }
-    return map == info.me_mapsize ? 0 : grow_to(store, map);
+    while (map < used + LIMIT_MAP_HEADROOM || map / 2 < used) {
+        map *= 2;
+    }
+    return map == info.me_mapsize ? 0 : grow_to(store, map, was_full);
 }
 
 /* Another process has grown the map: wait until nobody reads, then adopt its size. */
@@ -749,7 +769,7 @@ static int commit(struct txn *txn)
 {
     struct store *store = txn->store;
     uint64_t id = mdb_txn_id(txn->mdb);
-    bool counts = txn->changed && txn->guard != NULL;
+    bool counts = txn->changes > 0 && txn->guard != NULL;
     int rv = counts ? db_count_change(txn) : 0;
     close_cursors(txn);
     if (rv == 0) {
@@ -774,14 +794,32 @@ static int commit(struct txn *txn)
     return rv;
 }
 
+/* The pages that a commit frees can be used by the next but one: a small one after a large one
+ * keeps the file from holding two generations of them. What was committed stands, whatever comes of
+ * it. */
+static void settle(struct store *store)
+{
+    struct txn *txn;
+    if (txn_begin_write(store, &txn) == 0) {
+        txn->changes++; /* The count of changes itself. */
+        (void)!commit(txn);
+    }
+}
+
 int txn_commit(struct txn *txn)
 {
+    struct store *store = txn->store;
     int rv = txn->writes ? txn_fold(txn) : 0;
     if (rv != 0) { /* Nothing was to be written yet. */
         txn_abort(txn);
         return rv;
     }
-    return commit(txn);
+    bool is_large = txn->changes >= LIMIT_SETTLE_CHANGES;
+    rv = commit(txn);
+    if (rv == 0 && is_large) {
+        settle(store);
+    }
+    return rv;
 }
 
 void txn_abort(struct txn *txn)

@@ -59,9 +59,10 @@ int store_file_bytes(struct store *store, uint64_t *out) ERR_MUST_CHECK;
 
 /* Begin a transaction; it ends in the thread that began it. One write transaction at a time.
  * Keep read transactions short: a long one keeps freed pages from being used again. Before a
- * write transaction the map grows when LIMIT_MAP_HEADROOM or a tenth of it is not free and no
- * other transaction of this process is open. A thread that has a transaction open must not
- * begin another: it might wait for itself when another process has grown the map. */
+ * write transaction the map grows when LIMIT_MAP_HEADROOM or half of it is not free and no
+ * other transaction of this process is open; after ERR_MAP_FULL it waits for the others to end. A
+ * thread that has a transaction open must not begin another: it might wait for itself then, or when
+ * another process has grown the map. */
 int txn_begin_read(struct store *store, struct txn **out) ERR_MUST_CHECK;
 
 /* ERR_BUSY: another process did not finish its own within LIMIT_WRITER_WAIT_MS. */

@@ -150,7 +150,6 @@ static int may_surface(struct turn *turn, bool *out)
 
 static int create(struct turn *turn)
 {
-    struct lane_place place;
     uint8_t lane = LANE_ALLOWED;
     bool above;
     const struct value *confidence = value_get(&turn->fields, "confidence");
@@ -159,8 +158,8 @@ static int create(struct turn *turn)
         state.number = confidence_of(confidence);
     }
     int rv = is_above_threshold(turn, state.number, &above);
-    if (rv == 0 && claim_lane(&turn->fields, &place)) {
-        rv = lane_status(turn, &place.lane, &lane);
+    if (rv == 0 && turn->has_lane && turn->may_have_lanes) {
+        rv = lane_status(turn, &turn->lane.lane, &lane);
     }
     if (rv != 0) {
         return rv;
@@ -170,10 +169,10 @@ static int create(struct turn *turn)
         return 0;
     }
     bool surfaces = turn->by_user || lane != LANE_CONFIRM;
-    struct fsm_outcome outcome = fsm_move(
-        &claim_fsm, FSM_NEW, CLAIM_EVENT_CREATED,
-        guard(turn->supported, CLAIM_GUARD_SUPPORTED) | guard(above, CLAIM_GUARD_ABOVE_THRESHOLD) |
-            guard(surfaces, CLAIM_GUARD_MAY_SURFACE));
+    struct fsm_outcome outcome = fsm_move(&claim_fsm, FSM_NEW, CLAIM_EVENT_CREATED,
+                                          guard(turn->supported, CLAIM_GUARD_SUPPORTED) |
+                                              guard(above, CLAIM_GUARD_ABOVE_THRESHOLD) |
+                                              guard(surfaces, CLAIM_GUARD_MAY_SURFACE));
     state.status = (uint8_t)outcome.to;
     turn_make(turn, &state);
     return 0;

@@ -5,8 +5,8 @@
 
 #include "projections/turn.h"
 
-/* The lane and the object of the claim that a CreateClaim with these fields makes; false if it is in
- * none. */
+/* The lane and the object of the claim that a CreateClaim with these fields makes; false if it is
+ * in none. */
 bool claim_lane(const struct value *fields, struct lane_place *out);
 
 /* A UserAssert on a claim: confirm, reject, edit or lane. */

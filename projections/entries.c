@@ -335,7 +335,7 @@ static int spread_through_supports(struct work *work, const struct spread *sprea
     if (rv != 0 || refs == NULL) {
         return rv != 0 ? rv : ERR_NO_MEMORY;
     }
-    rv = work_read_refs(work, &row, &fields, &fits, &here, refs);
+    rv = work_read_refs(work, &row, part.b, &fields, &fits, &here, refs);
     for (uint32_t i = 0; rv == 0 && fits && i < refs->support_count; i++) {
         rv = push_supports(work, spread, &refs->supports[i], made);
     }
@@ -440,7 +440,10 @@ int entry_set(struct work *work, const struct op_id *id, const struct op_id *at,
     }
     if (to != NULL) {
         put.state = *to;
-        rv = record_put(work->txn, &work->tally, id, &put);
+        work->has_lanes = work->has_lanes || to->type == RECORD_LANE;
+        work->has_rules = work->has_rules || to->type == RECORD_RULE;
+        rv = fresh && before == NULL ? record_add(work->txn, &work->tally, id, &put)
+                                     : record_put(work->txn, &work->tally, id, &put);
     } else {
         rv = record_remove(work->txn, &work->tally, id, at);
     }

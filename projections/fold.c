@@ -41,24 +41,20 @@ static int payload_suffices(const struct row *row, bool *out)
     return rv;
 }
 
-int work_read_refs(struct work *work, const struct row *row, struct value *fields, bool *fits,
-                   bool *here, struct refs *refs)
+int work_read_refs(struct work *work, const struct row *row, const uint8_t hash[16],
+                   struct value *fields, bool *fits, bool *here, struct refs *refs)
 {
-    struct op_hash hash = op_hash(&row->op);
     *fits = false;
     int rv = payload_suffices(row, here);
     if (rv != 0 || !*here || !kind_is_folded(row->op.kind)) {
         return rv;
     }
-    rv = payload_fields(&work->arena, row->op.payload, fields);
-    if (arena_error(&work->arena) != 0) { /* Not for what this op says. */
-        return ERR_NO_MEMORY;
-    }
-    if (rv != 0) { /* It is rejected in the control layer. */
-        return err_is_unreadable(rv) ? 0 : rv;
+    rv = payload_fields_known(&work->arena, row->op.payload, fields);
+    if (rv != 0) { /* Not for what this op says. */
+        return arena_error(&work->arena) != 0 ? ERR_NO_MEMORY : rv;
     }
     *fits = ops_check(row->op.kind, fields, NULL) == 0;
-    return *fits ? refs_read(row, hash.b, fields, refs) : 0;
+    return *fits ? refs_read(row, hash, fields, refs) : 0;
 }
 
 /* What was there of an op before ------------------------------------------------------- */
@@ -78,18 +74,29 @@ static int note_marks(struct work *work, const struct op_id *at)
     return rv == ERR_UNKNOWN_ID ? buf_error(&work->keys) : rv;
 }
 
-static int drop_lane(struct work *work, const struct lane_place *place, const struct op_id *at)
+/* A claim has a place in a lane, or an op that would have made one has. */
+struct lane_note {
+    struct lane_place place;
+    bool is_void;
+};
+
+static int note_lane(struct work *work, const struct lane_place *place, const struct op_id *at)
 {
-    bool was_made;
-    int rv = lanes_remove(work->txn, place, at, &was_made);
-    if (rv == 0 && was_made) {
-        buf_put(&work->lanes, place, sizeof(*place));
+    struct lane_note note = {.place = *place, .is_void = false};
+    bool there;
+    int rv = lanes_has(work->txn, place, note.is_void, at, &there);
+    if (rv == 0 && !there) {
+        note.is_void = true;
+        rv = lanes_has(work->txn, place, note.is_void, at, &there);
+    }
+    if (rv == 0 && there) {
+        buf_put(&work->lanes, &note, sizeof(note));
     }
     return rv;
 }
 
 /* The claim of an edit is in a lane that one of its marks tells. */
-static int drop_edit_lanes(struct work *work, const struct value *fields, const struct op_id *at)
+static int note_edit_lanes(struct work *work, const struct value *fields, const struct op_id *at)
 {
     struct lane_place place;
     struct bytes object;
@@ -102,13 +109,13 @@ static int drop_edit_lanes(struct work *work, const struct value *fields, const 
         struct op_id members;
         memcpy(members.b, work->keys.data + i, sizeof(members.b));
         place.lane = lane_members(&members);
-        rv = drop_lane(work, &place, at);
+        rv = note_lane(work, &place, at);
     }
     return rv;
 }
 
 /* Take back the rows that one op with an id may have. */
-static int unlink_op(struct work *work, const struct row *row)
+static int unlink_op(struct work *work, const struct row *row, const uint8_t hash[16])
 {
     struct op_id at = row->op.id;
     uint32_t kind = row->op.kind;
@@ -117,7 +124,10 @@ static int unlink_op(struct work *work, const struct row *row)
     bool fits;
     bool here;
     bool was_applied = false;
-    int rv = work_read_refs(work, row, &fields, &fits, &here, refs);
+    if (op_payload_is_broken(&row->op, row->payload_state)) {
+        return 0; /* It never stood. */
+    }
+    int rv = work_read_refs(work, row, hash, &fields, &fits, &here, refs);
     if (rv != 0 || !fits) {
         return rv;
     }
@@ -137,9 +147,9 @@ static int unlink_op(struct work *work, const struct row *row)
         }
     }
     if (rv == 0 && refs->in_lane) {
-        rv = drop_lane(work, &refs->lane, &at);
+        rv = note_lane(work, &refs->lane, &at);
     }
-    return rv == 0 && kind == KIND_UserAssert ? drop_edit_lanes(work, &fields, &at) : rv;
+    return rv == 0 && kind == KIND_UserAssert ? note_edit_lanes(work, &fields, &at) : rv;
 }
 
 /* Take back the rows of whatever op was evaluated at a position, and note where it may have left
@@ -161,7 +171,7 @@ static int unlink_all(struct work *work, const struct op_id *at)
         }
         if (rv == 0) {
             arena_reset(&work->arena); /* There may be any number of them. */
-            rv = unlink_op(work, &row);
+            rv = unlink_op(work, &row, part);
         }
     }
     arena_reset(&work->arena);
@@ -274,7 +284,7 @@ static int check_support(struct turn *turn, const struct op_id *id)
 static int check_creation(struct turn *turn, const struct refs *refs)
 {
     struct state state;
-    int rv = turn_read(turn, &refs->made, &state);
+    int rv = refs->keyed ? turn_read(turn, &refs->made, &state) : ERR_UNKNOWN_ID;
     turn->exists = rv == 0;
     rv = rv == ERR_UNKNOWN_ID ? 0 : rv;
     for (uint32_t i = 0; rv == 0 && !turn_is_refused(turn) && i < refs->support_count; i++) {
@@ -325,6 +335,8 @@ static int take_turn(struct turn *turn, const struct refs *refs)
     int rv = 0;
     turn->made = refs->made;
     turn->supported = true;
+    turn->has_lane = refs->in_lane;
+    turn->lane = refs->lane;
     if (refs->has_target) {
         turn->target = refs->target;
         rv = turn_find(turn, &refs->target, target_type(turn->kind), &turn->subject);
@@ -461,21 +473,29 @@ static int settle_marks(struct work *work, const struct turn *turn)
 }
 
 /* The claim that the op makes takes its place in its lane. Who has looked for others there looks
- * again when one comes or goes. */
+ * again when one comes or goes. What stays is not touched. */
 static int settle_lane(struct work *work, const struct turn *turn)
 {
-    bool made = turn->in_lane && !turn_is_refused(turn);
+    bool is_void = turn_is_refused(turn);
     bool stays = false;
-    int rv = turn->in_lane ? lanes_put(work->txn, &turn->lane, !made, &turn->at) : 0;
-    for (size_t i = 0; rv == 0 && i < work->lanes.len; i += sizeof(struct lane_place)) {
-        struct lane_place was;
+    int rv = 0;
+    for (size_t i = 0; rv == 0 && i < work->lanes.len; i += sizeof(struct lane_note)) {
+        struct lane_note was;
         memcpy(&was, work->lanes.data + i, sizeof(was));
-        bool same = made && memcmp(&was, &turn->lane, sizeof(was)) == 0;
-        struct op_id members = lane_members(&was.lane);
-        rv = same ? 0 : work_push_readers(work, &members, &turn->at, NULL);
+        bool same = turn->in_lane && was.is_void == is_void &&
+                    memcmp(&was.place, &turn->lane, sizeof(was.place)) == 0;
+        struct op_id members = lane_members(&was.place.lane);
+        rv = same ? 0 : lanes_remove(work->txn, &was.place, was.is_void, &turn->at);
+        if (rv == 0 && !same && !was.is_void) {
+            rv = work_push_readers(work, &members, &turn->at, NULL);
+        }
         stays = stays || same;
     }
-    if (rv == 0 && made && !stays && !work_is_fresh(work, &turn->at)) {
+    if (rv != 0 || !turn->in_lane || stays) {
+        return rv;
+    }
+    rv = lanes_put(work->txn, &turn->lane, is_void, &turn->at);
+    if (rv == 0 && !is_void && !work_is_fresh(work, &turn->at)) {
         struct op_id members = lane_members(&turn->lane.lane);
         rv = work_push_readers(work, &members, &turn->at, NULL);
     }
@@ -559,8 +579,17 @@ static int begin_turn(struct work *work, const struct op_hash *part, const struc
     turn->time_ms = op_id_wall_ms(&row->op.id);
     turn->kind = row->op.kind;
     turn->by_user = place->user;
+    turn->may_have_lanes = work->has_lanes;
+    turn->may_have_rules = work->has_rules;
     memcpy(turn->hash, part->b, sizeof(turn->hash));
-    return author_key(work->txn, row->author_ix, &turn->author);
+    int rv = 0;
+    if (!work->has_author || work->author_ix != row->author_ix) {
+        rv = author_key(work->txn, row->author_ix, &work->author);
+        work->author_ix = row->author_ix;
+        work->has_author = rv == 0;
+    }
+    turn->author = work->author;
+    return rv;
 }
 
 /* Evaluate the op that stands at a position. */
@@ -571,7 +600,7 @@ static int evaluate_standing(struct work *work, const struct op_hash *part,
     bool here;
     int rv = begin_turn(work, part, place, row, turn);
     if (rv == 0) {
-        rv = work_read_refs(work, row, &turn->fields, &fits, &here, &work->refs);
+        rv = work_read_refs(work, row, part->b, &turn->fields, &fits, &here, &work->refs);
     }
     if (rv != 0) {
         return rv;
@@ -586,8 +615,7 @@ static int evaluate_standing(struct work *work, const struct op_hash *part,
         turn_refuse(turn, REASON_SCHEMA, RULE_NONE);
     } else {
         rv = take_turn(turn, &work->refs);
-        turn->in_lane = turn->in_lane || (work->refs.in_lane && !turn->exists);
-        turn->lane = work->refs.in_lane ? work->refs.lane : turn->lane;
+        turn->in_lane = turn->in_lane || (turn->has_lane && !turn->exists);
     }
     if (rv == 0) {
         rv = settle(work, turn, here && fits ? &work->refs : NULL);
@@ -626,12 +654,14 @@ static int evaluate(struct work *work, const struct op_id *at)
     if (rv == 0) {
         rv = order_standing(work->txn, at, &part, &place);
     }
+    bool folds = false;
     if (rv == 0) {
         rv = log_row(work->txn, place.n, &row);
-        if (rv == 0 && kind_is_folded(row.op.kind)) {
-            rv = evaluate_standing(work, &part, &place, &row, &turn);
-        }
-    } else if (rv == ERR_UNKNOWN_ID) {
+        folds = rv == 0 && kind_is_folded(row.op.kind);
+    }
+    if (folds) {
+        rv = evaluate_standing(work, &part, &place, &row, &turn);
+    } else if (rv == 0 || rv == ERR_UNKNOWN_ID) {
         rv = settle(work, &turn, NULL);
     }
     work->changes = turn.changes; /* Their memory is used again. */
@@ -727,6 +757,19 @@ static int run_touched(struct work *work, const struct op_id *ids, size_t count)
     return rv != 0 ? rv : run_queue(work, NULL);
 }
 
+/* Is there any record of a type, one of the settings? */
+static int has_type(struct txn *txn, uint8_t type, bool *out)
+{
+    int rv = ERR_UNKNOWN_ID;
+    for (uint8_t status = 0; rv == ERR_UNKNOWN_ID && state_status_name(type, status) != NULL;
+         status++) {
+        struct op_id id = {{0}};
+        rv = record_next_of(txn, type, status, &id);
+    }
+    *out = rv == 0;
+    return rv == ERR_UNKNOWN_ID ? 0 : rv;
+}
+
 static int work_begin(struct txn *txn, struct work **out)
 {
     struct work *work = calloc(1, sizeof(*work));
@@ -748,6 +791,12 @@ static int work_begin(struct txn *txn, struct work **out)
     int rv = tally_get(txn, &work->tally);
     work->latest = work->tally.latest;
     work->version_rule = rule_id(bytes_of_text("fold_version"));
+    if (rv == 0) {
+        rv = has_type(txn, RECORD_LANE, &work->has_lanes);
+    }
+    if (rv == 0) {
+        rv = has_type(txn, RECORD_RULE, &work->has_rules);
+    }
     return rv == 0 ? find_end(work) : rv;
 }
 

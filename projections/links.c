@@ -6,14 +6,24 @@
 
 #define ID sizeof(struct op_id)
 #define PAIR (2 * ID)
-#define LANE_KEY 49u
-#define LANE_VOID 32u
-#define LANE_AT 33u
-#define FIRST_AT 16u
-#define FIRST_OBJECT 33u
+#define LANE_KEY 33u
+#define LANE_ROW 16u /* What kind of row: */
+#define ROW_MADE 0u
+#define ROW_VOID 1u
+#define ROW_SECOND 2u
+#define LANE_AT 17u
 #define VERSION_KEY 49u
 #define VERSION_REFUSED 32u
 #define VERSION_AT 33u
+
+/* A row of reads: what is named after a hash stands before what is named after its
+ * position, as in records. */
+static void reads_key(uint8_t row[PAIR], const struct op_id *key, const struct op_id *at)
+{
+    memcpy(row, key->b, ID);
+    memcpy(row + ID, at->b, ID);
+    row[0] ^= 0x80;
+}
 
 static void pair_key(uint8_t key[PAIR], const struct op_id *first, const struct op_id *second)
 {
@@ -112,14 +122,14 @@ int reads_put(struct txn *txn, const struct op_id *key, const struct reader *rea
         memcpy(value + len, reader->hash, sizeof(reader->hash));
         len += sizeof(reader->hash);
     }
-    pair_key(row, key, &reader->at);
+    reads_key(row, key, &reader->at);
     return db_put(txn, DB_reads, bytes_of(row, sizeof(row)), bytes_of(value, len));
 }
 
 int reads_remove(struct txn *txn, const struct op_id *key, const struct op_id *at)
 {
     uint8_t row[PAIR];
-    pair_key(row, key, at);
+    reads_key(row, key, at);
     return remove_row(txn, DB_reads, row, sizeof(row));
 }
 
@@ -127,7 +137,7 @@ int reads_next(struct txn *txn, const struct op_id *key, struct reader *reader)
 {
     uint8_t row[PAIR];
     struct bytes value;
-    pair_key(row, key, &reader->at);
+    reads_key(row, key, &reader->at);
     int rv = next_row(txn, DB_reads, row, sizeof(row), ID, &value);
     if (rv != 0) {
         return rv;
@@ -180,113 +190,181 @@ void lane_object(struct bytes object, uint8_t out[16])
     memcpy(out, hash, 16);
 }
 
-static void lane_key(uint8_t key[LANE_KEY], const struct lane_place *place, bool is_void,
+/* One row of a lane, and where the walk over them stands. */
+struct lane_row {
+    uint8_t key[LANE_KEY];
+    struct op_id at;
+    uint8_t object[16];
+};
+
+static void lane_key(uint8_t key[LANE_KEY], const struct op_id *lane, uint8_t kind,
                      const struct op_id *at)
 {
-    memcpy(key, place->lane.b, ID);
-    memcpy(key + ID, place->object, sizeof(place->object));
-    key[LANE_VOID] = is_void;
+    memcpy(key, lane->b, ID);
+    key[LANE_ROW] = kind;
     memcpy(key + LANE_AT, at->b, ID);
 }
 
-/* Where the first claim with an object was made. */
-static int lane_first(struct txn *txn, const struct lane_place *place, struct op_id *at)
+static int lane_row_next(struct txn *txn, struct lane_row *row)
 {
-    struct op_id none = {{0}};
-    uint8_t key[LANE_KEY];
     struct bytes value;
-    lane_key(key, place, false, &none);
-    int rv = next_row(txn, DB_lanes, key, sizeof(key), LANE_AT, &value);
+    int rv = next_row(txn, DB_lanes, row->key, LANE_KEY, LANE_AT, &value);
+    if (rv == 0 && value.len != sizeof(row->object)) {
+        rv = ERR_CORRUPT;
+    }
     if (rv == 0) {
-        memcpy(at->b, key + LANE_AT, ID);
+        memcpy(row->at.b, row->key + LANE_AT, ID);
+        memcpy(row->object, value.data, value.len);
     }
     return rv;
 }
 
-static void first_key(uint8_t key[LANE_KEY], const struct op_id *lane, const struct op_id *at)
+/* The first row of a kind. */
+static int lane_row_first(struct txn *txn, const struct op_id *lane, uint8_t kind,
+                          struct lane_row *out)
 {
-    memset(key, 0, LANE_KEY);
-    memcpy(key, lane->b, ID);
-    key[ID - 1] ^= 2; /* Next to the lane, and neither it nor its members. */
-    memcpy(key + FIRST_AT, at->b, ID);
+    struct op_id none = {{0}};
+    lane_key(out->key, lane, kind, &none);
+    return lane_row_next(txn, out);
 }
 
-static int first_put(struct txn *txn, const struct lane_place *place, const struct op_id *at)
+static int lane_row_put(struct txn *txn, const struct lane_place *place, uint8_t kind,
+                        const struct op_id *at)
 {
     uint8_t key[LANE_KEY];
-    first_key(key, &place->lane, at);
-    memcpy(key + FIRST_OBJECT, place->object, sizeof(place->object));
-    return put_empty(txn, DB_lanes, key, sizeof(key));
+    lane_key(key, &place->lane, kind, at);
+    return db_put(txn, DB_lanes, bytes_of(key, sizeof(key)),
+                  bytes_of(place->object, sizeof(place->object)));
 }
 
-static int first_remove(struct txn *txn, const struct lane_place *place, const struct op_id *at)
+static int lane_row_remove(struct txn *txn, const struct op_id *lane, uint8_t kind,
+                           const struct op_id *at)
 {
     uint8_t key[LANE_KEY];
-    first_key(key, &place->lane, at);
-    memcpy(key + FIRST_OBJECT, place->object, sizeof(place->object));
+    lane_key(key, lane, kind, at);
     return remove_row(txn, DB_lanes, key, sizeof(key));
 }
 
-/* A claim comes: is it the first one with its object? */
-static int first_comes(struct txn *txn, const struct lane_place *place, const struct op_id *at)
+static bool is_object(const struct lane_row *row, const uint8_t object[16])
 {
-    struct op_id other;
-    int rv = lane_first(txn, place, &other);
-    if (rv == 0 && op_id_compare(&other, at) <= 0) {
-        return 0;
-    }
-    if (rv == 0) {
-        rv = first_remove(txn, place, &other);
-    }
-    return rv == 0 || rv == ERR_UNKNOWN_ID ? first_put(txn, place, at) : rv;
+    return memcmp(row->object, object, sizeof(row->object)) == 0;
 }
 
-/* One has gone: was it the first one? */
-static int first_goes(struct txn *txn, const struct lane_place *place, const struct op_id *at)
+/* Make the row of the second object that of the first claim with another object than the first one
+ * has, looking on from a row; in place of the one that was there, if any. */
+static int settle_second(struct txn *txn, const struct op_id *lane, const struct lane_row *from,
+                         const uint8_t first[16])
 {
-    struct op_id other;
-    int rv = lane_first(txn, place, &other);
-    if (rv == 0 && op_id_compare(&other, at) < 0) {
-        return 0;
+    struct lane_row was;
+    struct lane_row row = *from;
+    struct lane_place second = {.lane = *lane};
+    int rv = lane_row_first(txn, lane, ROW_SECOND, &was);
+    if (rv == 0) {
+        rv = lane_row_remove(txn, lane, ROW_SECOND, &was.at);
+    }
+    rv = rv == ERR_UNKNOWN_ID ? 0 : rv;
+    while (rv == 0 && is_object(&row, first)) {
+        rv = lane_row_next(txn, &row);
     }
     if (rv == 0) {
-        rv = first_put(txn, place, &other);
+        memcpy(second.object, row.object, sizeof(second.object));
+        rv = lane_row_put(txn, &second, ROW_SECOND, &row.at);
     }
-    return rv == 0 || rv == ERR_UNKNOWN_ID ? first_remove(txn, place, at) : rv;
+    return rv == ERR_UNKNOWN_ID ? 0 : rv;
+}
+
+/* A claim has come. */
+static int made_comes(struct txn *txn, const struct lane_place *place, const struct op_id *at)
+{
+    struct lane_row first;
+    struct lane_row next;
+    int rv = lane_row_first(txn, &place->lane, ROW_MADE, &first);
+    if (rv != 0) {
+        return rv;
+    }
+    if (!op_id_equal(&first.at, at)) {
+        if (is_object(&first, place->object)) {
+            return 0;
+        }
+        rv = lane_row_first(txn, &place->lane, ROW_SECOND, &next);
+        bool later = rv == 0 && op_id_compare(&next.at, at) < 0;
+        if (later || (rv != 0 && rv != ERR_UNKNOWN_ID)) {
+            return rv;
+        }
+        lane_key(next.key, &place->lane, ROW_MADE, at);
+        next.at = *at;
+        memcpy(next.object, place->object, sizeof(next.object));
+        return settle_second(txn, &place->lane, &next, first.object);
+    }
+    next = first;
+    rv = lane_row_next(txn, &next);
+    if (rv != 0 || is_object(&next, place->object)) { /* Alone, or as the first one was. */
+        return rv == ERR_UNKNOWN_ID ? 0 : rv;
+    }
+    return settle_second(txn, &place->lane, &next, place->object);
+}
+
+/* One has gone. Where it was the first, or the second object's, the next ones are looked at: as
+ * many as have one object. */
+static int made_goes(struct txn *txn, const struct lane_place *place, const struct op_id *at)
+{
+    struct lane_row first;
+    struct lane_row second;
+    int rv = lane_row_first(txn, &place->lane, ROW_SECOND, &second);
+    if (rv == 0) {
+        rv = lane_row_first(txn, &place->lane, ROW_MADE, &first);
+    }
+    if (rv != 0) { /* There was but one object. */
+        return rv == ERR_UNKNOWN_ID ? 0 : rv;
+    }
+    if (op_id_equal(&second.at, at)) {
+        lane_key(second.key, &place->lane, ROW_MADE, at);
+        rv = lane_row_next(txn, &second);
+        if (rv == ERR_UNKNOWN_ID) {
+            return lane_row_remove(txn, &place->lane, ROW_SECOND, at);
+        }
+        return rv == 0 ? settle_second(txn, &place->lane, &second, first.object) : rv;
+    }
+    bool was_first = op_id_compare(at, &first.at) < 0;
+    return was_first && !is_object(&first, place->object)
+               ? settle_second(txn, &place->lane, &first, first.object)
+               : 0;
 }
 
 int lanes_put(struct txn *txn, const struct lane_place *place, bool is_void, const struct op_id *at)
 {
-    uint8_t key[LANE_KEY];
-    int rv = is_void ? 0 : first_comes(txn, place, at);
-    lane_key(key, place, is_void, at);
-    return rv == 0 ? put_empty(txn, DB_lanes, key, sizeof(key)) : rv;
+    int rv = lane_row_put(txn, place, is_void ? ROW_VOID : ROW_MADE, at);
+    return rv == 0 && !is_void ? made_comes(txn, place, at) : rv;
 }
 
-int lanes_remove(struct txn *txn, const struct lane_place *place, const struct op_id *at,
-                 bool *was_made)
+int lanes_remove(struct txn *txn, const struct lane_place *place, bool is_void,
+                 const struct op_id *at)
+{
+    int rv = lane_row_remove(txn, &place->lane, is_void ? ROW_VOID : ROW_MADE, at);
+    return rv == 0 && !is_void ? made_goes(txn, place, at) : rv;
+}
+
+int lanes_has(struct txn *txn, const struct lane_place *place, bool is_void, const struct op_id *at,
+              bool *out)
 {
     uint8_t key[LANE_KEY];
-    lane_key(key, place, false, at);
-    int rv = remove_either(txn, DB_lanes, key, sizeof(key), LANE_VOID, was_made);
-    return rv == 0 && *was_made ? first_goes(txn, place, at) : rv;
+    struct bytes value;
+    lane_key(key, &place->lane, is_void ? ROW_VOID : ROW_MADE, at);
+    int rv = db_get(txn, DB_lanes, bytes_of(key, sizeof(key)), &value);
+    *out = rv == 0 && bytes_equal(value, bytes_of(place->object, sizeof(place->object)));
+    return rv == ERR_UNKNOWN_ID ? 0 : rv;
 }
 
-/* Of the first two objects of a lane one is another. */
+/* Either the first claim of the lane has another object, or the one that has another than that. */
 int lanes_conflict(struct txn *txn, const struct lane_place *place, const struct op_id *before,
                    bool *out)
 {
-    struct op_id none = {{0}};
-    uint8_t key[LANE_KEY];
-    struct bytes value;
-    bool same = true;
-    int rv = 0;
-    first_key(key, &place->lane, &none);
-    while (rv == 0 && same) {
-        rv = next_row(txn, DB_lanes, key, sizeof(key), ID, &value);
-        same = memcmp(key + FIRST_OBJECT, place->object, sizeof(place->object)) == 0;
+    struct lane_row row;
+    int rv = lane_row_first(txn, &place->lane, ROW_MADE, &row);
+    if (rv == 0 && is_object(&row, place->object)) {
+        rv = lane_row_first(txn, &place->lane, ROW_SECOND, &row);
     }
-    *out = rv == 0 && memcmp(key + FIRST_AT, before->b, ID) < 0;
+    *out = rv == 0 && op_id_compare(&row.at, before) < 0;
     return rv == ERR_UNKNOWN_ID ? 0 : rv;
 }
 
@@ -300,8 +378,11 @@ int lanes_next(struct txn *txn, struct lane_walk *walk)
 {
     struct bytes value;
     int rv = next_row(txn, DB_lanes, walk->key, sizeof(walk->key), ID, &value);
+    if (rv == 0 && walk->key[LANE_ROW] == ROW_SECOND) {
+        rv = ERR_UNKNOWN_ID; /* It was among those before. */
+    }
     if (rv == 0) {
-        walk->is_void = walk->key[LANE_VOID] != 0;
+        walk->is_void = walk->key[LANE_ROW] == ROW_VOID;
         memcpy(walk->at.b, walk->key + LANE_AT, ID);
     }
     return rv;

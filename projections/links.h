@@ -1,14 +1,14 @@
 /* links.h - Which ops may come out otherwise when something changes (spec/folds.md, "A late op").
  *
  * Everything works inside the caller's transaction. The layouts:
- *   reads      key 16 ‖ at 16                 flags 1, and by flags: record 16, hash 16
+ *   reads      key 16 ‖ at 16                 flags 1, and by flags: record 16, hash 16;
+ *                                              the highest bit of the key is flipped
  *   marks      at 16 ‖ key 16                 (nothing)
- *   lanes      lane 16 ‖ object 16 ‖ void 1 ‖ at 16  (nothing)
- *              firsts 16 ‖ at 16 ‖ 0 1 ‖ object 16   (nothing)
+ *   lanes      lane 16 ‖ 0, 1 or 2 ‖ at 16       object 16; 1: void, 2: the second
  *   versions   at 16 ‖ record 16 ‖ refused 1 ‖ at 16 (nothing)
  *
- * Of the claims of a lane with one object that was made first has a second row, under a key of the
- * lane for these, so that a conflict is found without a look at all the others.
+ * Of the claims of a lane the first one with another object than the very first has has a second
+ * row, so that a conflict is found without a look at all the others.
  *
  * A key is the id of a record, or of the members of a lane. What follows from an op's payload alone
  * (its target, its supports, the keyed record that it makes) has a row of reads; whatever else it
@@ -56,8 +56,10 @@ struct lane_place {
 void lane_object(struct bytes object, uint8_t out[16]);
 int lanes_put(struct txn *txn, const struct lane_place *place, bool is_void,
               const struct op_id *at) ERR_MUST_CHECK;
-int lanes_remove(struct txn *txn, const struct lane_place *place, const struct op_id *at,
-                 bool *was_made) ERR_MUST_CHECK;
+int lanes_remove(struct txn *txn, const struct lane_place *place, bool is_void,
+                 const struct op_id *at) ERR_MUST_CHECK;
+int lanes_has(struct txn *txn, const struct lane_place *place, bool is_void, const struct op_id *at,
+              bool *out) ERR_MUST_CHECK;
 
 /* Was a claim with another object made in the lane before a position? */
 int lanes_conflict(struct txn *txn, const struct lane_place *place, const struct op_id *before,
@@ -65,7 +67,7 @@ int lanes_conflict(struct txn *txn, const struct lane_place *place, const struct
 
 /* The members of a lane one by one, in the order of their rows. Set only lane to begin. */
 struct lane_walk {
-    uint8_t key[49];
+    uint8_t key[33];
     struct op_id at;
     bool is_void;
 };

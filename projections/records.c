@@ -1,5 +1,6 @@
 #include "projections/records.h"
 
+#include "fsm/claim.h"
 #include "oplog/db.h"
 
 #define ID sizeof(struct op_id)
@@ -7,6 +8,15 @@
 #define STATUS_KEY (2 + ID)
 #define TALLY_NAME "folds"
 #define TALLY_BYTES (ID + 32 + 8 + 8)
+
+/* What is named after a hash is put before what is named after its position: so most rows come at
+ * the very end, where LMDB fills its pages. */
+static struct op_id id_key(const struct op_id *id)
+{
+    struct op_id key = *id;
+    key.b[0] ^= 0x80;
+    return key;
+}
 
 static struct bytes id_bytes(const struct op_id *id)
 {
@@ -57,14 +67,16 @@ static int now_read(struct bytes value, struct entry *out)
 
 int record_now(struct txn *txn, const struct op_id *id, struct entry *out)
 {
+    struct op_id key = id_key(id);
     struct bytes value;
-    int rv = db_get(txn, DB_records, id_bytes(id), &value);
+    int rv = db_get(txn, DB_records, id_bytes(&key), &value);
     return rv != 0 ? rv : now_read(value, out);
 }
 
 static void history_key(uint8_t key[HISTORY_KEY], const struct op_id *id, const struct op_id *at)
 {
-    memcpy(key, id->b, ID);
+    struct op_id first = id_key(id);
+    memcpy(key, first.b, ID);
     memcpy(key + ID, at->b, ID);
 }
 
@@ -75,7 +87,8 @@ static int history_read(const struct op_id *id, struct bytes key, struct bytes v
     if (key.len != HISTORY_KEY) {
         return ERR_CORRUPT;
     }
-    if (memcmp(key.data, id->b, ID) != 0) {
+    struct op_id first = id_key(id);
+    if (memcmp(key.data, first.b, ID) != 0) {
         return ERR_UNKNOWN_ID;
     }
     memcpy(out->at.b, key.data + ID, ID);
@@ -188,6 +201,18 @@ static void status_key(uint8_t key[STATUS_KEY], const struct op_id *id, uint8_t 
     memcpy(key + 2, id->b, ID);
 }
 
+/* Most records are so. What is asked for is mostly something else, and has rows. */
+static bool is_common(uint8_t type, uint8_t status)
+{
+    return (type == RECORD_CLAIM && status == CLAIM_CLAIM) ||
+           (type == RECORD_EVIDENCE && status == EVIDENCE_PRESENT);
+}
+
+static bool has_row(const struct state *state)
+{
+    return state != NULL && !is_common(state->type, state->status);
+}
+
 /* Bring the index to what a record was and is now; NULL: it was not, is not. */
 static int index_status(struct txn *txn, const struct op_id *id, const struct state *from,
                         const struct state *to)
@@ -197,11 +222,11 @@ static int index_status(struct txn *txn, const struct op_id *id, const struct st
         return 0;
     }
     int rv = 0;
-    if (from != NULL) {
+    if (has_row(from)) {
         status_key(key, id, from->type, from->status);
         rv = db_delete(txn, DB_statuses, bytes_of(key, sizeof(key)));
     }
-    if (rv == 0 && to != NULL) {
+    if (rv == 0 && has_row(to)) {
         status_key(key, id, to->type, to->status);
         rv = db_put(txn, DB_statuses, bytes_of(key, sizeof(key)), bytes_of(NULL, 0));
     }
@@ -212,6 +237,7 @@ static int index_status(struct txn *txn, const struct op_id *id, const struct st
 static int set_now(struct txn *txn, struct tally *tally, const struct op_id *id,
                    const struct entry *from, const struct entry *to)
 {
+    struct op_id key = id_key(id);
     uint8_t row[ID + STATE_BYTES_MAX];
     int rv;
     if (from != NULL) {
@@ -223,9 +249,9 @@ static int set_now(struct txn *txn, struct tally *tally, const struct op_id *id,
         tally->records++;
         memcpy(row, to->at.b, ID);
         size_t len = state_pack(&to->state, row + ID);
-        rv = db_put(txn, DB_records, id_bytes(id), bytes_of(row, ID + len));
+        rv = db_put(txn, DB_records, id_bytes(&key), bytes_of(row, ID + len));
     } else {
-        rv = db_delete(txn, DB_records, id_bytes(id));
+        rv = db_delete(txn, DB_records, id_bytes(&key));
     }
     if (rv == 0) {
         rv = index_status(txn, id, from == NULL ? NULL : &from->state,
@@ -238,6 +264,12 @@ static int set_now(struct txn *txn, struct tally *tally, const struct op_id *id,
 void store_watch_records(struct store *store, const struct record_watch *watch)
 {
     store->record_watch = watch;
+}
+
+int record_add(struct txn *txn, struct tally *tally, const struct op_id *id,
+               const struct entry *entry)
+{
+    return set_now(txn, tally, id, NULL, entry);
 }
 
 int record_put(struct txn *txn, struct tally *tally, const struct op_id *id,
@@ -283,8 +315,22 @@ int record_remove(struct txn *txn, struct tally *tally, const struct op_id *id,
 
 /* Walks ------------------------------------------------------------------------------- */
 
+/* Without rows of the index: all records are looked at. */
+static int next_common(struct txn *txn, uint8_t type, uint8_t status, struct op_id *id)
+{
+    struct entry entry;
+    int rv;
+    do {
+        rv = record_next(txn, id, &entry);
+    } while (rv == 0 && (entry.state.type != type || entry.state.status != status));
+    return rv;
+}
+
 int record_next_of(struct txn *txn, uint8_t type, uint8_t status, struct op_id *id)
 {
+    if (is_common(type, status)) {
+        return next_common(txn, type, status, id);
+    }
     uint8_t from[STATUS_KEY];
     struct db_cursor *cursor;
     struct bytes key;
@@ -307,25 +353,42 @@ int record_next_of(struct txn *txn, uint8_t type, uint8_t status, struct op_id *
     return rv;
 }
 
-int record_next(struct txn *txn, struct op_id *id, struct entry *out)
+/* The first row whose key is not smaller, and not of the other half. */
+static int seek_in_half(struct txn *txn, const struct op_id *from, struct op_id *id,
+                        struct entry *out)
 {
+    struct op_id first = id_key(from);
     struct db_cursor *cursor;
     struct bytes key;
     struct bytes value;
-    struct op_id from = *id;
-    int rv = be_increment(from.b, sizeof(from.b)) ? db_cursor(txn, DB_records, &cursor)
-                                                  : ERR_UNKNOWN_ID;
+    int rv = db_cursor(txn, DB_records, &cursor);
     if (rv == 0) {
-        rv = db_seek(cursor, id_bytes(&from), &key, &value);
+        rv = db_seek(cursor, id_bytes(&first), &key, &value);
     }
     if (rv == 0 && key.len != ID) {
         rv = ERR_CORRUPT;
     }
+    if (rv == 0 && (key.data[0] ^ first.b[0]) >= 0x80) {
+        rv = ERR_UNKNOWN_ID;
+    }
     if (rv == 0) {
-        memcpy(id->b, key.data, ID);
+        memcpy(first.b, key.data, ID);
+        *id = id_key(&first);
         rv = now_read(value, out);
     }
     return rv;
+}
+
+int record_next(struct txn *txn, struct op_id *id, struct entry *out)
+{
+    static const struct op_id after_positions = {{0x80}};
+    struct op_id from = *id;
+    if (!be_increment(from.b, sizeof(from.b))) {
+        return ERR_UNKNOWN_ID;
+    }
+    int rv = seek_in_half(txn, &from, id, out);
+    bool is_position = op_id_compare(&from, &after_positions) < 0;
+    return rv == ERR_UNKNOWN_ID && is_position ? seek_in_half(txn, &after_positions, id, out) : rv;
 }
 
 int records_drop(struct txn *txn)

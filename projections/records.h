@@ -1,9 +1,11 @@
 /* records.h - The records and their histories, as rows (spec/folds.md, "Records").
  *
  * Everything works inside the caller's transaction. "Not there" is ERR_UNKNOWN_ID. The layouts:
- *   records    id 16            version 16 ‖ state     what it is now
- *   history    id 16 ‖ at 16    state                  what it was before, entry by entry
- *   statuses   type 1 ‖ status 1 ‖ id 16               what is so now */
+ *   records    id* 16           version 16 ‖ state     what it is now
+ *   history    id* 16 ‖ at 16   state                  what it was before, entry by entry
+ *   statuses   type 1 ‖ status 1 ‖ id 16               what is so now, but for present evidence
+ *                                                       and claims that are Claim
+ * id* has the highest bit flipped, as the key of reads has. */
 #ifndef PROJECTIONS_RECORDS_H
 #define PROJECTIONS_RECORDS_H
 
@@ -39,7 +41,10 @@ int record_at(struct txn *txn, const struct op_id *id, const struct op_id *at,
 int record_after(struct txn *txn, const struct op_id *id, const struct op_id *at,
                  struct entry *out) ERR_MUST_CHECK;
 
-/* Put an entry, or another in its place; take one away. */
+/* Put an entry, or another in its place; the first one of a record that is not there; take one
+ * away. */
+int record_add(struct txn *txn, struct tally *tally, const struct op_id *id,
+               const struct entry *entry) ERR_MUST_CHECK;
 int record_put(struct txn *txn, struct tally *tally, const struct op_id *id,
                const struct entry *entry) ERR_MUST_CHECK;
 int record_remove(struct txn *txn, struct tally *tally, const struct op_id *id,
@@ -57,7 +62,8 @@ struct record_watch {
 void store_watch_records(struct store *store, const struct record_watch *watch);
 
 /* The first record after *id that is now of this type and status; *id is moved on. Zero it to begin
- * (no record has the id of all zeros). */
+ * (no record has the id of all zeros). One look-up, but for what has no rows in statuses: then as
+ * many as there are records in between. */
 int record_next_of(struct txn *txn, uint8_t type, uint8_t status, struct op_id *id) ERR_MUST_CHECK;
 
 /* The first record after *id, which is moved on, whatever it is. */

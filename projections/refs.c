@@ -53,6 +53,11 @@ int refs_read(const struct row *row, const uint8_t hash[16], const struct value 
     out->has_version = !out->creates && field_id(fields, "if_version", &out->version);
     out->in_lane = kind == KIND_CreateClaim && claim_lane(fields, &out->lane);
     read_supports(fields, out);
+    const char *key = keyed_field(kind);
+    if (key == NULL || value_get(fields, key) == NULL) {
+        out->keyed = false;
+        return 0;
+    }
     int rv = keyed_record(kind, row->op.payload, &keyed, &out->made);
     out->keyed = keyed == KEYED_YES;
     return rv;

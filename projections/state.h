@@ -37,8 +37,8 @@ enum { SETTING_SET };
 
 #define STATE_PINNED 1u
 #define STATE_HIDDEN 2u
-#define STATE_BY_USER 4u    /* The user set its status. */
-#define STATE_CASCADED 8u   /* This entry is of a cascade. */
+#define STATE_BY_USER 4u  /* The user set its status. */
+#define STATE_CASCADED 8u /* This entry is of a cascade. */
 
 #define STATE_BYTES_MAX 64u
 

@@ -64,6 +64,9 @@ int turn_maker_author(struct turn *turn, const struct op_id *id, const struct st
 int turn_rule(struct turn *turn, const char *name, struct state *out)
 {
     struct entry entry;
+    if (!turn->may_have_rules) {
+        return ERR_UNKNOWN_ID;
+    }
     struct op_id id = rule_id(bytes_of_text(name));
     int rv = record_before(turn->txn, &id, &turn->at, &entry);
     *out = entry.state;

@@ -1,8 +1,9 @@
 /* turn.h - One op at its turn: what it sees of the records before it, and what it does to them.
  *
- * The rules of each kind (claims.c, evidence.c, jobs.c, …) are written against this and nothing else:
- * they read records, and either leave entries or refuse. What is read and left is noted, so that
- * the op is evaluated again when it would come out otherwise (fold.c). Nothing is written here. */
+ * The rules of each kind (claims.c, evidence.c, jobs.c, …) are written against this and nothing
+ * else: they read records, and either leave entries or refuse. What is read and left is noted, so
+ * that the op is evaluated again when it would come out otherwise (fold.c). Nothing is written
+ * here. */
 #ifndef PROJECTIONS_TURN_H
 #define PROJECTIONS_TURN_H
 
@@ -28,6 +29,8 @@ struct turn {
     struct op_author author;
     uint8_t hash[16]; /* The first half of the op's. */
     bool by_user;
+    bool may_have_lanes; /* Some lane, some rule may be set before the op. */
+    bool may_have_rules;
     struct value fields;
 
     /* Of ops that have a target, which is there: */
@@ -38,12 +41,13 @@ struct turn {
     struct op_id made; /* The id of what it makes. */
     bool exists;       /* It is there already: nothing more is to be done. */
     bool supported;    /* No support is invalid. */
+    bool has_lane;     /* It says in which lane a claim is to be: the one below. */
 
     /* What comes of it: */
     struct verdict outcome;
     struct buf changes; /* struct change */
     struct buf reads;   /* struct op_id: keys besides its target, its supports and what it makes. */
-    bool in_lane;       /* It makes a claim in a lane, or would. */
+    bool in_lane;       /* It makes a claim in the lane, or would. */
     struct lane_place lane;
 };
 
@@ -92,8 +96,8 @@ static inline bool turn_is_refused(const struct turn *turn)
 
 struct fsm;
 
-/* Let a machine move a state, where these guards hold. Refuses where it does not; rules are those of
- * its guards, by number. */
+/* Let a machine move a state, where these guards hold. Refuses where it does not; rules are those
+ * of its guards, by number. */
 void turn_move(struct turn *turn, const struct fsm *machine, const uint8_t *rules,
                struct state *state, unsigned event, uint32_t holding);
 

@@ -14,11 +14,16 @@ struct work {
     struct tally tally;
     struct op_id latest; /* The greatest position evaluated before this run. */
     struct queue queue;
-    struct refs refs;    /* Of the op in hand. */
+    struct refs refs;        /* Of the op in hand. */
+    struct op_author author; /* The key of the author with this number, once known: … */
+    uint32_t author_ix;
+    bool has_author;
+    bool has_lanes; /* Some lane, some rule of the mesh may be set. */
+    bool has_rules;
     bool has_twins;      /* Others have its id, and one may have stood in its place. */
     struct buf keys;     /* struct op_id: where it may have left entries before; … */
     struct buf names;    /* struct op_id: by what others may name it, or what it makes; … */
-    struct buf lanes;    /* struct lane_place: where a claim of it was; … */
+    struct buf lanes;    /* struct lane_note: where a claim of it was; … */
     struct buf versions; /* struct taken: what versions it had taken. */
     struct buf changes;  /* Memory for the turns. */
     struct buf reads;
@@ -58,10 +63,11 @@ int work_push_readers(struct work *work, const struct op_id *key, const struct o
 int work_push_namers(struct work *work, const struct op_id *version, const struct op_id *record,
                      const struct op_id *after) ERR_MUST_CHECK;
 
-/* What an op's payload links it to, and its fields, which last as long as the arena. *here false: a
- * part of the payload is missing that matters; *fits false: so, or it is not one of its kind. */
-int work_read_refs(struct work *work, const struct row *row, struct value *fields, bool *fits,
-                   bool *here, struct refs *refs) ERR_MUST_CHECK;
+/* What the payload of an op with this hash, which stands or could, links it to, and its fields,
+ * which last as long as the arena. *here false: a part of the payload is missing that matters;
+ * *fits false: so, or it is not one of its kind. */
+int work_read_refs(struct work *work, const struct row *row, const uint8_t hash[16],
+                   struct value *fields, bool *fits, bool *here, struct refs *refs) ERR_MUST_CHECK;
 
 /* Make the entry of a record at a position this state, NULL: none; and find what may come out
  * otherwise. before is the state before the position, NULL: there was no record. */

@@ -1401,7 +1401,9 @@ static int hear(struct txn *txn)
     heard.runs++;
     heard.touched = txn->touched.len / sizeof(struct op_id);
     assert_true(heard.touched <= sizeof(heard.ids) / sizeof(heard.ids[0]));
-    memcpy(heard.ids, txn->touched.data, txn->touched.len);
+    if (heard.touched > 0) {
+        memcpy(heard.ids, txn->touched.data, txn->touched.len);
+    }
     buf_clear(&txn->touched);
     return heard.fail;
 }

@@ -719,7 +719,7 @@ static int check_chain(unsigned count, struct fsm_why *why)
 {
     static struct fsm_word words[FSM_MAX + 1];
     static struct fsm_move moves[FSM_MAX + 1];
-    static char names[FSM_MAX + 1][4];
+    static char names[FSM_MAX + 1][sizeof("n4294967295")];
     for (unsigned i = 0; i < count; i++) {
         (void)snprintf(names[i], sizeof(names[i]), "n%u", i);
         words[i] = (struct fsm_word){names[i], ""};

@@ -40,9 +40,10 @@
 
 struct fixture {
     const char *dir;
-    const char *source; /* Evidence, and the claims that rest on it. */
-    const char *fallen; /* The same after the evidence was withdrawn. */
-    const char *bundle; /* What another node has written: that it withdraws the evidence. */
+    const char *source;  /* Evidence, and the claims that rest on it. */
+    const char *fallen;  /* The same after the evidence was withdrawn. */
+    const char *emptied; /* … and its records were lost. */
+    const char *bundle;  /* What another node has written: that it withdraws the evidence. */
     const char *place;
     const char *said;
     struct op_hash before;
@@ -69,6 +70,16 @@ static void assert_is_a_rebuild(const char *dir)
     assert_ok(store_open(dir, STORE_WRITE, &store));
     folds_on(store);
     assert_folds_are_a_rebuild(store, dir);
+    store_close(store);
+}
+
+static void lose_records(const char *dir)
+{
+    struct store *store;
+    assert_ok(store_open(dir, STORE_WRITE, &store));
+    struct txn *txn = begin_write(store);
+    assert_ok(records_drop(txn));
+    assert_ok(txn_commit(txn));
     store_close(store);
 }
 
@@ -136,31 +147,69 @@ static bool is_empty(const char *path)
     return stat(path, &st) != 0 || st.st_size == 0;
 }
 
-/* Cascades ------------------------------------------------------------------------------ */
+/* What is one commit ---------------------------------------------------------------------- */
+
+/* A command that changes the records of a store from what they were to what they are. */
+struct deed {
+    const char *name;
+    const char *from; /* The store. */
+    struct op_hash before;
+    struct op_hash after;
+    const char *words[6];
+};
+
+/* After each kill the records are those before the commit, or those after it; the latter where the
+ * command has said that it is done. */
+static void kill_often(struct fixture *f, const struct deed *deed, unsigned kills)
+{
+    unsigned killed = 0;
+    unsigned done = 0;
+    store_copy(deed->from, f->place);
+    uint64_t reach = REACH_LEAST_US + program_run(deed->words, NULL, f->said);
+    for (unsigned cycle = 0; killed < kills; cycle++) {
+        assert_true(cycle < 10 * kills);
+        store_copy(deed->from, f->place);
+        bool was_killed = start_and_kill(f, deed->words, NULL, reach);
+        struct op_hash sum = sum_of(f->place);
+        bool is_after = op_hash_equal(&sum, &deed->after);
+        assert_true(is_after || op_hash_equal(&sum, &deed->before));
+        assert_true(is_after || (was_killed && is_empty(f->said)));
+        killed += was_killed;
+        done += was_killed && is_after;
+        reach = adapt(reach, was_killed, false);
+    }
+    print_message("%s: %u kills, %u of them with all of it there\n", deed->name, killed, done);
+    (void)program_run(deed->words, NULL, f->said);
+    assert_is_a_rebuild(f->place);
+}
 
 static void cascades_are_killed(void **state)
 {
     struct fixture *f = *state;
-    const char *words[] = {"meshlog", "--store", f->place, "import", f->bundle, NULL};
-    unsigned killed = 0;
-    unsigned fallen = 0;
-    store_copy(f->source, f->place);
-    uint64_t reach = REACH_LEAST_US + program_run(words, NULL, f->said);
-    for (unsigned cycle = 0; killed < KILLS; cycle++) {
-        assert_true(cycle < 10 * KILLS);
-        store_copy(f->source, f->place);
-        bool was_killed = start_and_kill(f, words, NULL, reach);
-        struct op_hash sum = sum_of(f->place);
-        bool is_after = op_hash_equal(&sum, &f->after);
-        assert_true(is_after || op_hash_equal(&sum, &f->before));
-        assert_true(is_after || (was_killed && is_empty(f->said)));
-        killed += was_killed;
-        fallen += was_killed && is_after;
-        reach = adapt(reach, was_killed, false);
-    }
-    print_message("cascades: %u kills, %u of them after the commit\n", killed, fallen);
-    (void)program_run(words, NULL, f->said);
-    assert_is_a_rebuild(f->place);
+    struct deed import = {.name = "cascades",
+                          .from = f->source,
+                          .before = f->before,
+                          .after = f->after,
+                          .words = {"meshlog", "--store", f->place, "import", f->bundle}};
+    kill_often(f, &import, KILLS);
+}
+
+/* A rebuild of records that are as they should be, and of a store that has lost them. */
+static void rebuilds_are_killed(void **state)
+{
+    struct fixture *f = *state;
+    struct deed again = {.name = "rebuilds of what is there",
+                         .from = f->fallen,
+                         .before = f->after,
+                         .after = f->after,
+                         .words = {"meshlog", "--store", f->place, "rebuild"}};
+    struct deed anew = again;
+    anew.name = "rebuilds of what is gone";
+    anew.from = f->emptied;
+    anew.before = sum_of(f->emptied);
+    assert_false(op_hash_equal(&anew.before, &anew.after));
+    kill_often(f, &again, KILLS / 2);
+    kill_often(f, &anew, KILLS / 2);
 }
 
 /* Jobs ---------------------------------------------------------------------------------- */
@@ -392,6 +441,7 @@ static int setup(void **state)
     f = (struct fixture){.dir = support_dir(), .rng = rng_from(20261119)};
     f.source = support_path(f.dir, "source");
     f.fallen = support_path(f.dir, "fallen");
+    f.emptied = support_path(f.dir, "emptied");
     f.bundle = support_path(f.dir, "bundle");
     f.place = support_path(f.dir, "place");
     f.said = support_path(f.dir, "said");
@@ -406,6 +456,8 @@ static int setup(void **state)
     store_copy(f.source, f.fallen);
     const char *take[] = {"meshlog", "--store", f.fallen, "import", f.bundle, NULL};
     (void)program_run(take, NULL, NULL);
+    store_copy(f.fallen, f.emptied);
+    lose_records(f.emptied);
     f.before = sum_of(f.source);
     f.after = sum_of(f.fallen);
     assert_count("claims", count_status(f.source, RECORD_CLAIM, CLAIM_CLAIM), CLAIMS);
@@ -419,6 +471,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(cascades_are_killed),
+        cmocka_unit_test(rebuilds_are_killed),
         cmocka_unit_test(jobs_are_killed),
     };
     support_init();

@@ -241,7 +241,7 @@ static void flip_beneath(struct planted *f, enum db db, unsigned which)
     MDB_val put = {.mv_size = value.mv_size, .mv_data = changed};
     assert_int_equal(mdb_cursor_put(cursor, &key, &put, MDB_CURRENT), 0);
     mdb_cursor_close(cursor);
-    f->txn->changed = true;
+    f->txn->changes++;
     assert_ok(txn_commit(f->txn));
 }
 

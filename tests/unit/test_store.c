@@ -6,7 +6,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/resource.h>
@@ -648,6 +650,76 @@ static void a_full_map_is_grown_for_the_next_try(void **state)
     store_close(store);
 }
 
+#define OTHERS 4u
+
+/* Readers that come and go, so that there is nearly always one. */
+struct others {
+    struct store *store;
+    atomic_bool ended;
+    pthread_t threads[OTHERS];
+};
+
+static void *read_always(void *ctx)
+{
+    struct others *others = ctx;
+    while (!atomic_load(&others->ended)) {
+        struct txn *txn;
+        if (txn_begin_read(others->store, &txn) != 0) {
+            return ctx;
+        }
+        (void)usleep(2000);
+        txn_abort(txn);
+    }
+    return NULL;
+}
+
+static void others_begin(struct others *others)
+{
+    for (size_t i = 0; i < OTHERS; i++) {
+        assert_int_equal(pthread_create(&others->threads[i], NULL, read_always, others), 0);
+        (void)usleep(500);
+    }
+}
+
+static void others_end(struct others *others)
+{
+    atomic_store(&others->ended, true);
+    for (size_t i = 0; i < OTHERS; i++) {
+        void *failed;
+        assert_int_equal(pthread_join(others->threads[i], &failed), 0);
+        assert_null(failed);
+    }
+}
+
+static int put_large(struct store *store)
+{
+    enum { LARGE = 2 << 20 };
+    struct txn *txn = begin_write(store);
+    int rv = meta_put(txn, "large", bytes_of(support_alloc(LARGE), LARGE));
+    if (rv != 0) {
+        txn_abort(txn);
+        return rv;
+    }
+    return txn_commit(txn);
+}
+
+/* A map that was too small waits for nobody the first time; then for those who read already. */
+static void a_full_map_is_grown_although_others_read(void **state)
+{
+    (void)state;
+    const char *dir = support_dir();
+    assert_ok(store_create(dir, &test_mesh, MIB(1)));
+    struct store *store = open_store(dir, STORE_WRITE);
+    struct others others = {.store = store};
+    struct txn *reader = begin_read(store);
+    assert_err("full", put_large(store), ERR_MAP_FULL);
+    txn_abort(reader);
+    others_begin(&others);
+    assert_err("grown", put_large(store), 0);
+    others_end(&others);
+    store_close(store);
+}
+
 static void child_reads_twice(const char *dir, int in, int out)
 {
     struct store *store;
@@ -941,6 +1013,7 @@ int main(void)
         cmocka_unit_test_teardown(stale_readers_are_cleared, teardown),
         cmocka_unit_test_teardown(a_tiny_map_grows, teardown),
         cmocka_unit_test_teardown(a_full_map_is_grown_for_the_next_try, teardown),
+        cmocka_unit_test_teardown(a_full_map_is_grown_although_others_read, teardown),
         cmocka_unit_test_teardown(a_reader_follows_a_map_that_grew, teardown),
         cmocka_unit_test_teardown(a_disk_that_is_full, teardown),
         cmocka_unit_test_teardown(folders_that_cannot_be_written, teardown),
