@@ -443,7 +443,10 @@ static int look_at(struct txn *txn, struct arena *arena, const struct op_id *as_
     struct group group;
     group_init(&group, txn, arena, as_of);
     int rv = group_begin(&group, id);
-    if (rv == 0 && was_given(&group, search->name)) {
+    bool given = was_given(&group, search->name);
+    if (rv == ERR_TOO_LARGE && !given) { /* Nor does it keep others from being found. */
+        rv = 0;
+    } else if (rv == 0 && given) {
         rv = group_load(&group);
         if (rv == 0) {
             look(&group, search);
