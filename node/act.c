@@ -256,6 +256,20 @@ int act_check(struct act *act)
     return act->rv;
 }
 
+/* Nobody would look for it where the command has gone well. */
+static void note_pending(struct act *act)
+{
+    const struct append_result *result = &act->deeds[0].result;
+    char id[OP_ID_TEXT];
+    if (result->verdict.state == VERDICT_PENDING) {
+        op_id_text(&result->id, id);
+        call_note(act->call,
+                  "The op is in the log, but it is pending (%s) and has changed nothing: `meshlog "
+                  "why %s` says more.",
+                  reason_code(result->verdict.reason), id);
+    }
+}
+
 int act_do(struct act *act)
 {
     if (act->rv == 0 && !act->duplicate) {
@@ -265,6 +279,9 @@ int act_do(struct act *act)
             act->subject = act->deeds[0].result.id;
             act->has_subject = true;
             act->subject_existed = false;
+        }
+        if (act->rv == 0) {
+            note_pending(act);
         }
     }
     return act->rv;
@@ -309,6 +326,9 @@ struct value act_view(struct act *act)
     bool subject_changed = change_of_subject(act) != NULL;
     value_put(arena, &view, "op",
               act->duplicate ? value_null() : view_id(arena, &act->deeds[0].result.id));
+    if (!act->duplicate) {
+        view_verdict(arena, &act->deeds[0].result.verdict, &view);
+    }
     if (act->has_subject) {
         view_subject(act, &view);
     }

@@ -312,6 +312,9 @@ static int find_command(struct reading *reading)
             reading->args->json = true;
         }
     }
+    if (rv == 0 && reading->args->command == NULL && reading->group != NULL) {
+        reading->args->command = command_find(reading->group); /* As `rules`, beside `rules set`. */
+    }
     rewind_words(reading);
     return rv;
 }

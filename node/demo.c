@@ -1,400 +1,326 @@
+#include <assert.h>
 #include <errno.h>
-#include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <unistd.h>
+#include <time.h>
 
 #include "base/limits.h"
+#include "node/newfile.h"
+#include "node/say.h"
 #include "node/scratch.h"
 #include "node/session.h"
-#include "node/wall.h"
-#include "oplog/ingest.h"
+#include "oplog/id.h"
 
-#define WIDTH 120u
-#define ARGS_MAX 12
+#define WORDS_MAX 12
+#define KEPT_MAX 16
+#define ID_LETTERS 14 /* Of an id, enough to name an op of one node. */
+#define LETTER "We open at nine and close at six.\n"
+
+/* One thing after the other: a scene begins, something is explained, or a command is run. */
+struct step {
+    const char *scene;
+    const char *text;
+    const char *device;
+    const char *words[WORDS_MAX + 1]; /* "./x": a file. "@x": what an earlier step kept as x. */
+    const char *field;                /* Of the answer, kept for later steps … */
+    const char *as;                   /* … under this name. */
+    uint8_t lines;                    /* Of the answer are shown to people; 0: all. */
+    bool later;                       /* Some time passes first. */
+};
+
+static const struct step story[] = {
+    {.text =
+         "Two devices keep one log of signed ops, each on its own disk. They write while apart, "
+         "exchange what the other lacks, and end with the same state. Each command below is "
+         "run as it stands; `laptop$` and `phone$` say on which device."},
+    {.scene = "The laptop founds a mesh. The phone makes a key of its own, and the laptop signs a "
+              "token that admits it. Private keys never leave their devices."},
+    {.device = "laptop", .words = {"init", "--name", "laptop"}, .field = "mesh", .as = "mesh"},
+    {.device = "phone",
+     .words = {"init", "--name", "phone", "--mesh", "@mesh"},
+     .field = "node",
+     .as = "phone",
+     .lines = 1},
+    {.device = "laptop",
+     .words = {"delegate", "@phone", "--cmd", "/", "--out", "./phone.token"},
+     .lines = 1},
+    {.device = "phone", .words = {"accept", "./phone.token"}, .lines = 1},
+
+    {.scene = "letter.txt says: “We open at nine and close at six.” The letter is evidence. What "
+              "is read out of it are claims, and each names what it rests on. (Ids may be "
+              "shortened.)"},
+    {.device = "laptop",
+     .words = {"evidence", "add", "./letter.txt", "--type", "letter"},
+     .field = "id",
+     .as = "letter"},
+    {.device = "laptop",
+     .words = {"claim", "add", "--subject", "bakery", "--predicate", "opens", "--object", "09:00",
+               "--support", "@letter"},
+     .field = "id",
+     .as = "opens"},
+    {.device = "laptop",
+     .words = {"claim", "add", "--subject", "bakery", "--predicate", "closes", "--object", "18:00",
+               "--support", "@letter"},
+     .field = "id",
+     .as = "closes"},
+    {.device = "laptop",
+     .words = {"action", "add", "Buy bread on the way home", "--support", "@closes"},
+     .field = "id",
+     .as = "bread"},
+
+    {.scene = "You judge. What you confirm is a Fact, which no machine can change. What you reject "
+              "takes along all that rests on it, in the same commit; `why` tells that of each."},
+    {.device = "laptop", .words = {"claim", "confirm", "@opens"}},
+    {.device = "laptop", .words = {"claim", "reject", "@closes"}},
+    {.device = "laptop", .words = {"why", "@bread"}},
+
+    {.scene = "A bundle carries the ops to the phone: a file on a stick, or a pipe. The phone "
+              "checks every signature and comes to the same state by itself."},
+    {.device = "laptop", .words = {"export", "./monday.bundle"}},
+    {.device = "phone", .words = {"import", "./monday.bundle"}},
+
+    {.scene = "Now the two are out of reach of each other. With the phone in your hand you stand "
+              "before a closed door: the bakery does not open at nine."},
+    {.device = "phone", .words = {"claim", "reject", "@opens"}},
+    {.text = "A little later the laptop, which has not heard of it, builds on that Fact:"},
+    {.device = "laptop",
+     .words = {"claim", "add", "--text", "We can have breakfast there at nine.", "--support",
+               "@opens"},
+     .field = "id",
+     .as = "breakfast",
+     .later = true},
+    {.device = "laptop",
+     .words = {"action", "add", "Ask Ada to come along", "--support", "@breakfast"},
+     .field = "id",
+     .as = "ask"},
+    {.device = "laptop", .words = {"action", "status", "@ask", "Approved"}},
+
+    {.scene = "The phone is back, and what it wrote arrives late. It takes its place in the order "
+              "of the log, before what the laptop wrote. Only what depends on it is judged anew: "
+              "the laptop's claim rested on a rejected one from the start, and its action could "
+              "never be approved."},
+    {.device = "phone", .words = {"export", "./tuesday.bundle"}},
+    {.device = "laptop", .words = {"import", "./tuesday.bundle"}},
+    {.text = "Nothing is lost or overwritten. `why` shows what the claim was before, and who "
+             "changed it:"},
+    {.device = "laptop", .words = {"why", "@opens"}},
+    {.text = "and why what you approved is off:"},
+    {.device = "laptop", .words = {"why", "@ask"}},
+
+    {.scene = "The other way round, and both devices have the same ops (log) and the same state "
+              "(digest), though they heard of it in different orders."},
+    {.device = "laptop", .words = {"export", "./wednesday.bundle"}},
+    {.device = "phone", .words = {"import", "./wednesday.bundle"}},
+    {.device = "laptop", .words = {"digest"}, .field = "digest", .as = "digest of the laptop"},
+    {.device = "phone", .words = {"digest"}, .field = "digest", .as = "digest of the phone"},
+};
+
+/* What a step's answer leaves for later ones. */
+struct kept {
+    const char *name;
+    char text[OP_HASH_TEXT];
+};
 
 struct demo {
     struct call *call;
-    char laptop[4096];
-    char phone[4096];
-    struct buf said; /* What the last command printed. */
+    const char *folder; /* Of both stores, and of the files that go between them. */
+    struct kept kept[KEPT_MAX];
+    uint32_t kept_count;
+    int64_t scenes;
 };
 
 /* Talking ------------------------------------------------------------------------------- */
 
-static int tell(struct demo *demo, const char *text, size_t len)
+static int tell(struct demo *demo, const struct step *step)
 {
     struct arena *arena = demo->call->arena;
     struct value response = value_map();
     arena_reset(arena);
-    /* An empty line is a line too. */
-    value_put(arena, &response, "text",
-              value_text_of(arena_format(arena, "%.*s\n", (int)len, text)));
+    if (step->scene != NULL) {
+        value_put(arena, &response, "scene", value_int(++demo->scenes));
+    }
+    value_put(arena, &response, "text", value_text(step->scene != NULL ? step->scene : step->text));
     return call_emit(demo->call, &response);
 }
 
-static int explain(struct demo *demo, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
+/* Words --------------------------------------------------------------------------------- */
 
-static int explain(struct demo *demo, const char *format, ...)
+static void keep(struct demo *demo, const struct step *step, const struct value *answer)
 {
-    char text[512];
-    va_list args;
-    va_start(args, format);
-    (void)vsnprintf(text, sizeof(text), format, args);
-    va_end(args);
-    return tell(demo, text, strlen(text));
+    struct bytes text = text_of(answer, step->field);
+    bool is_id = text.len == OP_ID_TEXT - 1;
+    assert(demo->kept_count < KEPT_MAX);
+    struct kept *kept = &demo->kept[demo->kept_count++];
+    kept->name = step->as;
+    (void)snprintf(kept->text, sizeof(kept->text), "%.*s", is_id ? ID_LETTERS : (int)text.len,
+                   (const char *)text.data);
 }
 
-/* What the last command printed, indented. */
-static int tell_said(struct demo *demo)
+static const char *kept_as(const struct demo *demo, const char *name)
 {
-    const char *at = (const char *)demo->said.data;
-    const char *end = at + demo->said.len;
-    int rv = 0;
-    while (rv == 0 && at < end) {
-        const char *stop = memchr(at, '\n', (size_t)(end - at));
-        size_t len = (size_t)((stop != NULL ? stop : end) - at);
-        rv = explain(demo, "     %.*s", len < 480 ? (int)len : 480, at);
-        at += len + 1;
+    uint32_t at = 0;
+    while (at < demo->kept_count && strcmp(demo->kept[at].name, name) != 0) {
+        at++;
     }
-    return rv;
+    assert(at < demo->kept_count);
+    return demo->kept[at].text;
+}
+
+/* A word as it is shown to somebody who is in the demo's folder. */
+static const char *shown_word(const struct demo *demo, const char *word)
+{
+    if (word[0] == '@') {
+        return kept_as(demo, word + 1);
+    }
+    return strncmp(word, "./", 2) == 0 ? word + 2 : word;
+}
+
+/* The same word as it is run; NULL when there is no memory for it. */
+static const char *real_word(const struct demo *demo, const char *word)
+{
+    const char *shown = shown_word(demo, word);
+    return strncmp(word, "./", 2) != 0
+               ? shown
+               : (const char *)arena_format(demo->call->arena, "%s/%s", demo->folder, shown).data;
+}
+
+static struct value shown_words(const struct demo *demo, const struct step *step)
+{
+    struct value words = value_array();
+    for (int i = 0; step->words[i] != NULL; i++) {
+        value_push(demo->call->arena, &words, value_text(shown_word(demo, step->words[i])));
+    }
+    return words;
 }
 
 /* Running commands ---------------------------------------------------------------------- */
 
-/* Run the words as the program would, and keep what it prints. */
-static int run_words(struct demo *demo, const char *store, int count, const char *const words[],
-                     int input)
+/* What a command would have answered to somebody who is in the demo's folder. */
+static struct value shown_answer(const struct demo *demo, const struct value *answer)
 {
+    struct value shown = value_map();
+    size_t len = strlen(demo->folder);
+    for (uint32_t i = 0; i < answer->count; i++) {
+        struct value value = answer->entries[i].value;
+        if (value.type == VALUE_TEXT && value.bytes.len > len &&
+            memcmp(value.bytes.data, demo->folder, len) == 0) {
+            value.bytes = bytes_of(value.bytes.data + len + 1, value.bytes.len - len - 1);
+        }
+        value_put_key(demo->call->arena, &shown, answer->entries[i].key, value);
+    }
+    return shown;
+}
+
+/* Run words as the program would. The answer lives in the call's arena. */
+static int run_words(struct demo *demo, const char *store, int count, const char *const words[],
+                     struct value *answer)
+{
+    struct call *call = demo->call;
     struct session session;
-    session_begin(&session, count, words, input);
-    printer_init_memory(&session.printer, session_print(&session), WIDTH);
+    struct json_why why;
+    session_begin(&session, count, words, -1);
+    printer_init_memory(&session.printer, session_print(&session), 0);
+    session.printer.json = true;
     int rv = session_run(&session, store);
-    buf_clear(&demo->said);
-    buf_put(&demo->said, session.printer.out.data, session.printer.out.len);
     if (rv != 0) {
-        rv = call_fail(demo->call, rv, "The demo stopped at `%s`: %s", words[0],
-                       session.call.message);
+        rv = call_fail(call, rv, "The demo stopped at `%s`: %s", words[0], session.call.message);
+    } else {
+        struct bytes said = arena_copy(call->arena, buf_bytes(&session.printer.out));
+        rv = arena_error(call->arena);
+        if (rv == 0) {
+            rv = value_from_json_within(call->arena, said, LIMIT_TREE_DEPTH, answer, &why);
+        }
+        rv = rv != 0 ? call_fail_tree(call, rv) : 0;
     }
     session_end(&session);
     return rv;
 }
 
-static int tell_words(struct demo *demo, const char *name, int count, const char *const words[])
+/* Run a command on one of the devices, and show it with its answer. */
+static int run_step(struct demo *demo, const struct step *step)
 {
-    struct buf line;
-    buf_init(&line, KIB(4));
-    buf_put_text(&line, "   $ meshlog --store ");
-    buf_put_text(&line, name);
-    for (int i = 0; i < count; i++) {
-        bool quoted = strpbrk(words[i], "{ ") != NULL;
-        buf_put_text(&line, quoted ? " '" : " ");
-        buf_put_text(&line, words[i]);
-        buf_put_text(&line, quoted ? "'" : "");
-    }
-    int rv = buf_error(&line);
-    if (rv == 0) {
-        rv = tell(demo, (const char *)line.data, line.len);
-    }
-    buf_free(&line);
-    return rv;
-}
-
-/* Show a command on one of the stores, run it, show what it prints. NULL ends the words. */
-static int show_run(struct demo *demo, const char *name, const char *const words[])
-{
-    const char *store = strcmp(name, "laptop") == 0 ? demo->laptop : demo->phone;
+    struct arena *arena = demo->call->arena;
+    const char *words[WORDS_MAX];
+    struct value response = value_map();
+    struct value answer;
     int count = 0;
-    while (count < ARGS_MAX && words[count] != NULL) {
-        count++;
+    arena_reset(arena);
+    for (; step->words[count] != NULL; count++) {
+        words[count] = real_word(demo, step->words[count]);
     }
-    int rv = tell_words(demo, name, count, words);
-    if (rv == 0) {
-        rv = run_words(demo, store, count, words, -1);
+    struct bytes store = arena_format(arena, "%s/%s", demo->folder, step->device);
+    int rv = arena_error(arena);
+    if (rv != 0) {
+        return call_fail_tree(demo->call, rv);
     }
-    return rv != 0 ? rv : tell_said(demo);
-}
-
-#define RUN(demo, name, ...) show_run((demo), (name), (const char *const[]){__VA_ARGS__, NULL})
-
-/* The id that the last command printed. */
-static void last_id(const struct demo *demo, char out[OP_ID_TEXT])
-{
-    size_t len = demo->said.len < OP_ID_TEXT - 1 ? demo->said.len : OP_ID_TEXT - 1;
-    if (len > 0) {
-        memcpy(out, demo->said.data, len);
-    }
-    out[len] = 0;
-}
-
-/* The scenes ---------------------------------------------------------------------------- */
-
-static int scene_found(struct demo *demo)
-{
-    int rv = explain(demo,
-                     "1. A mesh begins with one store. `init` makes its keys and the first op, "
-                     "which admits this node.");
-    return rv != 0 ? rv : RUN(demo, "laptop", "init", "--name", "laptop");
-}
-
-static int scene_append(struct demo *demo)
-{
-    char evidence[OP_ID_TEXT];
-    char claim[OP_ID_TEXT];
-    char about[128];
-    int rv = explain(demo, "\n2. Ops are appended. Each is signed and on the disk before its id is "
-                           "printed.");
-    if (rv == 0) {
-        rv = RUN(demo, "laptop", "append", "IngestEvidence", "--payload",
-                 "{\"source_type\":\"note\",\"source_anchor\":\"door\",\"size\":13,\"content\":"
-                 "\"538b927307b79bb19272632dd0ccd1744af206e58d497c97f559dc5d8350f024\"}");
-    }
-    last_id(demo, evidence);
-    if (rv == 0) {
-        rv = explain(demo, "   A claim that rests on that evidence names it as a dependency:");
-    }
-    if (rv == 0) {
-        rv = RUN(demo, "laptop", "append", "CreateClaim", "--payload",
-                 "{\"text\":\"The shop opens at nine.\"}", "--dep", evidence);
-    }
-    last_id(demo, claim);
-    (void)snprintf(about, sizeof(about), "{\"about\":\"%s\",\"assert\":\"confirm\"}", claim);
-    if (rv == 0) {
-        rv = explain(demo, "   A person confirms the claim:");
-    }
-    return rv != 0
-               ? rv
-               : RUN(demo, "laptop", "append", "UserAssert", "--payload", about, "--dep", claim);
-}
-
-static int scene_batch(struct demo *demo)
-{
-    static const char lines[] =
-        "{\"kind\":\"CreateEntity\",\"payload\":{\"name\":\"the shop\"}}\n"
-        "{\"kind\":\"CreateEntity\",\"payload\":{\"name\":\"Ada\"}}\n"
-        "{\"kind\":\"CreateClaim\",\"payload\":{\"text\":\"Ada has the key.\"}}\n";
-    const char *const words[] = {"append", "--batch"};
-    int ends[2];
-    int rv = explain(demo,
-                     "\n3. Many ops at once come as lines of JSON: one commit, one signature, "
-                     "an id for each.\n   $ meshlog --store laptop append --batch < three-lines");
+    rv = run_words(demo, (const char *)store.data, count, words, &answer);
     if (rv != 0) {
         return rv;
     }
-    if (pipe(ends) != 0) {
-        return call_fail(demo->call, ERR_IO, "The demo cannot make a pipe: %s.", strerror(errno));
+    value_put(arena, &response, "device", value_text(step->device));
+    value_put(arena, &response, "command", shown_words(demo, step));
+    value_put(arena, &response, "answer", shown_answer(demo, &answer));
+    if (step->lines > 0) {
+        value_put(arena, &response, "lines", value_int(step->lines));
     }
-    ssize_t written = write(ends[1], lines, sizeof(lines) - 1); /* Less than a pipe holds. */
-    close(ends[1]);
-    rv = written == (ssize_t)sizeof(lines) - 1 ? run_words(demo, demo->laptop, 2, words, ends[0])
-                                               : call_fail(demo->call, ERR_IO, "A pipe is broken.");
-    close(ends[0]);
-    return rv != 0 ? rv : tell_said(demo);
-}
-
-static int scene_log(struct demo *demo)
-{
-    int rv = explain(demo, "\n4. The log in its order: time, author, kind, id, payload.");
-    return rv != 0 ? rv : RUN(demo, "laptop", "log");
-}
-
-/* What became of the segments that were offered. */
-struct taken {
-    uint32_t appended;
-    int err;
-};
-
-static void count_taken(void *ctx, uint64_t index, int err, const struct chain_result *result)
-{
-    struct taken *taken = ctx;
-    (void)index;
-    taken->appended += err == 0 ? result->appended : 0;
-    taken->err = err != 0 ? err : taken->err;
-}
-
-/* Read every segment of one store and offer it to the other; the last one stays in wire. */
-static int copy_segments(struct store *from, struct ingest *to, struct buf *wire)
-{
-    struct txn *txn;
-    uint64_t n = 0;
-    uint64_t next_n = 0;
-    int rv = txn_begin_read(from, &txn);
-    if (rv != 0) {
-        return rv;
+    rv = call_emit(demo->call, &response);
+    if (step->field != NULL) {
+        keep(demo, step, &answer);
     }
-    for (;;) {
-        size_t before = wire->len;
-        rv = chain_read(txn, n, wire, &next_n);
-        if (rv != 0) {
-            break;
-        }
-        memmove(wire->data, wire->data + before, wire->len - before);
-        wire->len -= before;
-        rv = ingest_offer(to, buf_bytes(wire), wall_ms());
-        if (rv != 0) {
-            break;
-        }
-        n = next_n;
-    }
-    txn_abort(txn);
-    return rv == ERR_UNKNOWN_ID ? ingest_flush(to, wall_ms()) : rv;
-}
-
-/* Offer segments to the second store: all of the first one's, then a damaged one. */
-static int copy_store(struct demo *demo, struct taken *good, struct taken *bad)
-{
-    struct store *from = NULL;
-    struct store *to = NULL;
-    struct ingest *ingest = NULL;
-    struct buf wire;
-    buf_init(&wire, 2 * LIMIT_SEGMENT_BYTES);
-    int rv = open_judging(demo->laptop, STORE_READ, &from);
-    if (rv == 0) {
-        rv = open_judging(demo->phone, STORE_WRITE, &to);
-    }
-    if (rv == 0) {
-        rv = ingest_begin(to, 1, count_taken, good, &ingest);
-    }
-    if (rv == 0) {
-        rv = copy_segments(from, ingest, &wire);
-    }
-    ingest_end(ingest);
-    ingest = NULL;
-    if (rv == 0) {
-        rv = ingest_begin(to, 1, count_taken, bad, &ingest);
-    }
-    if (rv == 0) {
-        wire.data[wire.len - 2] ^= 0x20; /* A letter of the last payload. */
-        rv = ingest_offer(ingest, buf_bytes(&wire), wall_ms());
-    }
-    if (rv == 0) {
-        rv = ingest_flush(ingest, wall_ms());
-    }
-    ingest_end(ingest);
-    store_close(to);
-    store_close(from);
-    buf_free(&wire);
-    return rv == 0
-               ? 0
-               : call_fail(demo->call, rv, "The demo cannot copy its ops: %s", err_sentence(rv));
-}
-
-/* The value of a field in what a command answered as lines of "name  value". */
-static void field_said(const struct demo *demo, const char *name, char *out, size_t size)
-{
-    const char *text = (const char *)demo->said.data;
-    size_t at = 0;
-    out[0] = 0;
-    while (at < demo->said.len) {
-        const char *end = memchr(text + at, '\n', demo->said.len - at);
-        size_t len = end != NULL ? (size_t)(end - text) - at : demo->said.len - at;
-        if (len > strlen(name) && memcmp(text + at, name, strlen(name)) == 0) {
-            size_t skip = strlen(name) + strspn(text + at + strlen(name), " ");
-            (void)snprintf(out, size, "%.*s", (int)(len - skip), text + at + skip);
-            return;
-        }
-        at += len + 1;
-    }
-}
-
-static int frontier_of(struct demo *demo, const char *store, char out[OP_HASH_TEXT])
-{
-    const char *const words[] = {"frontier"};
-    int rv = run_words(demo, store, 1, words, -1);
-    field_said(demo, "log", out, OP_HASH_TEXT);
     return rv;
 }
 
-static int scene_copy(struct demo *demo, struct taken *bad)
+/* Until the clock of this machine has moved on, so that what comes next is dated later. */
+static void let_time_pass(void)
 {
-    char mesh[LIMIT_DID];
-    const char *const frontier[] = {"frontier"};
-    struct taken good = {0};
-    int rv = run_words(demo, demo->laptop, 1, frontier, -1);
-    field_said(demo, "mesh", mesh, sizeof(mesh));
-    if (rv == 0) {
-        rv = explain(demo,
-                     "\n5. A second store of the same mesh, as on another device. The demo itself "
-                     "copies the\n   ops of the first into it: export and import come later.");
-    }
-    if (rv == 0) {
-        const char *const words[] = {"init", "--mesh", mesh};
-        rv = run_words(demo, demo->phone, 3, words, -1);
-    }
-    if (rv == 0) {
-        rv = explain(demo, "   $ meshlog --store phone init --mesh %s", mesh);
-    }
-    if (rv == 0) {
-        rv = copy_store(demo, &good, bad);
-    }
-    return rv != 0 ? rv : explain(demo, "     %u ops copied, each checked.", good.appended);
+    struct timespec time = {.tv_nsec = 20000000};
+    (void)nanosleep(&time, NULL);
 }
 
-static int scene_compare(struct demo *demo)
+/* The whole ----------------------------------------------------------------------------- */
+
+static int write_letter(struct demo *demo)
 {
-    char laptop[OP_HASH_TEXT];
-    char phone[OP_HASH_TEXT];
-    int rv = explain(demo, "\n6. Both stores are read back and checked; equal frontiers mean equal "
-                           "sets of ops.");
+    struct newfile file;
+    struct bytes path = arena_format(demo->call->arena, "%s/letter.txt", demo->folder);
+    int rv = arena_error(demo->call->arena);
+    if (rv != 0) {
+        return call_fail_tree(demo->call, rv);
+    }
+    rv = newfile_open(&file, (const char *)path.data);
     if (rv == 0) {
-        rv = RUN(demo, "laptop", "verify");
+        rv = newfile_write(&file, bytes_of_text(LETTER));
     }
     if (rv == 0) {
-        rv = RUN(demo, "phone", "verify");
-    }
-    if (rv == 0) {
-        rv = frontier_of(demo, demo->laptop, laptop);
-    }
-    if (rv == 0) {
-        rv = frontier_of(demo, demo->phone, phone);
+        rv = newfile_finish(&file);
     }
     if (rv != 0) {
-        return rv;
+        (void)call_fail(demo->call, rv, "The demo cannot write %s: %s.", (const char *)path.data,
+                        strerror(errno));
     }
-    if (laptop[0] == 0 || strcmp(laptop, phone) != 0) {
-        return call_fail(demo->call, ERR_CORRUPT, "The frontiers differ: %s and %s.", laptop,
-                         phone);
-    }
-    return explain(demo, "   laptop %s\n   phone  %s\n   They are equal.", laptop, phone);
-}
-
-static int scene_damage(struct demo *demo, const struct taken *bad)
-{
-    if (bad->err == 0) {
-        return call_fail(demo->call, ERR_CORRUPT, "A damaged op was not refused.");
-    }
-    int rv = explain(demo,
-                     "\n7. One letter of an op was changed on its way. The second store refused "
-                     "it by name:");
-    if (rv == 0) {
-        rv = explain(demo, "     %s: %s", err_code(bad->err), err_sentence(bad->err));
-    }
-    return rv != 0 ? rv
-                   : explain(demo, "\nThat is all; the folder of this demo is gone again. "
-                                   "Begin your own with `meshlog init`.");
+    newfile_close(&file);
+    return rv;
 }
 
 static int play(struct demo *demo)
 {
-    struct taken bad = {0};
-    int rv = scene_found(demo);
-    if (rv == 0) {
-        rv = scene_append(demo);
+    int rv = write_letter(demo);
+    for (size_t i = 0; rv == 0 && i < sizeof(story) / sizeof(story[0]); i++) {
+        const struct step *step = &story[i];
+        if (step->later) {
+            let_time_pass();
+        }
+        rv = step->device == NULL ? tell(demo, step) : run_step(demo, step);
+        if (rv == 0) {
+            rv = call_flush(demo->call);
+        }
     }
-    if (rv == 0) {
-        rv = scene_batch(demo);
+    if (rv == 0 &&
+        strcmp(kept_as(demo, "digest of the laptop"), kept_as(demo, "digest of the phone")) != 0) {
+        rv = call_fail(demo->call, ERR_CORRUPT, "The digests of the two devices differ.");
     }
-    if (rv == 0) {
-        rv = scene_log(demo);
-    }
-    if (rv == 0) {
-        rv = scene_copy(demo, &bad);
-    }
-    if (rv == 0) {
-        rv = scene_compare(demo);
-    }
-    return rv != 0 ? rv : scene_damage(demo, &bad);
+    const struct step end = {.text = "They are equal. The folder of this demo is gone again; begin "
+                                     "your own with `meshlog init`."};
+    return rv != 0 ? rv : tell(demo, &end);
 }
 
 int run_demo(struct call *call)
@@ -405,11 +331,8 @@ int run_demo(struct call *call)
     if (rv != 0) {
         return rv;
     }
-    buf_init(&demo.said, MIB(1));
-    (void)snprintf(demo.laptop, sizeof(demo.laptop), "%s/laptop", scratch.path);
-    (void)snprintf(demo.phone, sizeof(demo.phone), "%s/phone", scratch.path);
+    demo.folder = scratch.path;
     rv = play(&demo);
-    buf_free(&demo.said);
     scratch_close(&scratch);
     return rv;
 }

@@ -33,6 +33,17 @@ static int view_log(struct txn *txn, struct arena *arena, const struct op_id *as
     return rv;
 }
 
+/* The op after which nothing is folded, for this program does not know how. */
+static int view_folds_end(struct txn *txn, struct arena *arena, const struct op_id *as_of,
+                          struct value *out)
+{
+    struct op_id end;
+    int rv = projections_end(txn, &end);
+    bool counts = rv == 0 && (as_of == NULL || op_id_compare(&end, as_of) <= 0);
+    *out = counts ? view_id(arena, &end) : value_null();
+    return rv == ERR_UNKNOWN_ID ? 0 : rv;
+}
+
 static int tell_digest(struct call *call, struct txn *txn)
 {
     struct arena *arena = call->arena;
@@ -40,6 +51,7 @@ static int tell_digest(struct call *call, struct txn *txn)
     const struct op_id *as_of;
     struct digest digest;
     struct value log;
+    struct value folds_end;
     uint64_t records;
     uint64_t ops;
     int rv = request_as_of(call, txn, &room, &as_of);
@@ -53,6 +65,9 @@ static int tell_digest(struct call *call, struct txn *txn)
     if (rv == 0) {
         rv = view_log(txn, arena, as_of, &log);
     }
+    if (rv == 0) {
+        rv = view_folds_end(txn, arena, as_of, &folds_end);
+    }
     if (rv != 0) {
         return call_fail_store(call, rv);
     }
@@ -62,6 +77,7 @@ static int tell_digest(struct call *call, struct txn *txn)
     value_put(arena, &response, "ops", value_int((int64_t)ops));
     value_put(arena, &response, "log", log);
     value_put(arena, &response, "as_of", as_of != NULL ? view_id(arena, as_of) : value_null());
+    value_put(arena, &response, "folds_end", folds_end);
     return call_emit(call, &response);
 }
 

@@ -98,6 +98,8 @@ static int put_node(struct txn *txn, struct arena *arena, const struct graph_nod
     buf_put_text(out, shape_of(node));
     buf_put_text(out, state_is_invalid(state) ? ", style=dashed, label=\"" : ", label=\"");
     buf_put_text(out, status != NULL ? status : "");
+    buf_put_text(out, " ");
+    buf_put_text(out, record_type_name(state->type));
     buf_put_text(out, "\\n");
     put_label(out, about.type == VALUE_TEXT ? about.bytes : bytes_of_text(id));
     buf_put_text(out, "\"];\n");

@@ -109,16 +109,21 @@ int run_help(struct call *call)
     bool is_group = command_is_group(topic);
     if (topic[0] != 0 && !is_group) {
         rv = command_read(call, topic, &command);
+    } else if (is_group) {
+        command = command_find(topic); /* One word may be both. */
     }
     if (rv != 0) {
         return rv;
     }
     buf_init(&text, KIB(64));
-    if (is_group) {
-        put_group(&text, topic);
-    } else if (command != NULL) {
+    if (command != NULL) {
         put_command(&text, command);
-    } else {
+    }
+    if (is_group) {
+        buf_put_text(&text, command != NULL ? "\n" : "");
+        put_group(&text, topic);
+    }
+    if (topic[0] == 0) {
         put_overview(&text);
     }
     struct value response = response_ok(call->arena);

@@ -1,4 +1,5 @@
 #include "node/people.h"
+#include "node/people_words.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -56,8 +57,11 @@ void print_init(struct printer *printer, const struct value *response)
     say(printer, "\n  node  ");
     say_field(printer, response, "node");
     if (bool_of(response, "has_root")) {
-        say(printer, "\nThe mesh is new. Its root key is root.key in that folder: whoever has it "
-                     "owns the mesh. `meshlog root export` makes a copy for a safe place.\n");
+        say(printer, "\n");
+        say_wrapped(printer, 0, false,
+                    bytes_of_text("The mesh is new. Its root key is root.key in that folder: "
+                                  "whoever has it owns the mesh. `meshlog root export` makes a "
+                                  "copy for a safe place."));
     } else if (text_of(response, "first_op").len > 0) {
         say(printer, "\nIts root has admitted this node. The root's key was not kept here.\n");
     } else {

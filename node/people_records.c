@@ -7,9 +7,10 @@
 #include "node/people_words.h"
 #include "node/say.h"
 
-#define STATUS_WIDTH 11u
-#define TYPE_WIDTH 10u
+#define STATUS_WIDTH 12u
+#define TYPE_WIDTH 12u
 #define ID_WIDTH 26u
+#define RULE_WIDTH 9u /* Of the value of a rule. */
 
 /* Lists -------------------------------------------------------------------------------------- */
 
@@ -170,7 +171,10 @@ void print_rules(struct printer *printer, const struct value *response)
             by = bytes_equal(set->entries[k].key, rule->key) ? &set->entries[k].value : by;
         }
         say_cut_padded(printer, rule->key, 18);
+        size_t start = printer->out.len;
         say_json(printer, &rule->value, 200);
+        size_t took = printer->out.len - start;
+        say(printer, "%*s", took < RULE_WIDTH ? (int)(RULE_WIDTH - took) : 0, "");
         if (by != NULL) {
             say(printer, "  set ");
             say_time(printer, int_of(by, "time_ms"), false);
@@ -212,6 +216,11 @@ void print_digest(struct printer *printer, const struct value *response)
     say(printer, ", made of ");
     say_count(printer, int_of(response, "ops"), "op");
     say(printer, "; equal on every node that has the same ops\n");
+    if (text_of(response, "folds_end").len > 0) {
+        say(printer, "        The folds end at ");
+        say_field(printer, response, "folds_end");
+        say(printer, ": it names a fold version that this program does not know.\n");
+    }
 }
 
 void print_rebuild(struct printer *printer, const struct value *response)

@@ -12,8 +12,9 @@
 #define INDENT 2u
 #define NAME_WIDTH 10u /* Of what a line is about. */
 #define DEED_WIDTH 23u /* Of the history: what was done, … */
-#define MOVE_WIDTH 22u /* … and from which status to which. */
+#define MOVE_WIDTH 24u /* … and from which status to which. */
 #define TYPE_WIDTH 10u
+#define OP_WIDTH 100u   /* Of a terminal that has room for the ops of the history. */
 #define NAMED_MAX 20u   /* Of a list. */
 #define PREFIX_MAX 256u /* Bytes of what is before a line of the tree. */
 
@@ -93,6 +94,8 @@ static void say_record(struct printer *printer, const struct value *record, size
         say_cut(printer, bytes_of_text("(see elsewhere)"), room_after(printer, used));
     } else if (has(record, "about")) {
         say_cut(printer, text_of(record, "about"), room_after(printer, used));
+    } else if (status.len == 0) {
+        say(printer, "(not here)");
     } else {
         say_cut(printer, text_of(record, "reason"), room_after(printer, used));
     }
@@ -149,7 +152,14 @@ static void say_supports(struct printer *printer, const struct value *response)
     struct buf start = buf_over(none.text, sizeof(none.text) - 1);
     buf_put_text(&start, "  ");
     none.text[start.len] = 0;
+    bool none_is_news = value_is_text(value_get(response, "type"), "claim") ||
+                        value_is_text(value_get(response, "type"), "episode") ||
+                        value_is_text(value_get(response, "type"), "action") ||
+                        value_is_text(value_get(response, "type"), "artifact");
     if (list == NULL || list->type != VALUE_ARRAY || list->count == 0) {
+        if (none_is_news) {
+            say_head(printer, "rests on nothing");
+        }
         return;
     }
     say_head(printer, "rests on");
@@ -164,8 +174,9 @@ static void say_dependents(struct printer *printer, const struct value *response
         return;
     }
     say_tint(printer, TINT_BOLD);
-    say(printer, "bears %s", bool_of(response, "dependents_cut") ? "more than " : "");
+    say(printer, "%s", bool_of(response, "dependents_cut") ? "more than " : "");
     say_count(printer, count, "record");
+    say(printer, count == 1 ? " rests on it" : " rest on it");
     say_tint(printer, TINT_PLAIN);
     say(printer, "\n");
     for (uint32_t i = 0; first != NULL && i < first->count; i++) {
@@ -197,22 +208,36 @@ static void put_deed_to(struct buf *out, const struct value *root)
     }
 }
 
+/* ", saying “…”": the reason that an op gives. */
+static void put_note(struct buf *out, const struct value *deed)
+{
+    if (has(deed, "note")) {
+        buf_put_text(out, ", saying “");
+        put_field(out, deed, "note");
+        buf_put_text(out, "”");
+    }
+}
+
 /* "because Ada's phone tombstoned …" or "because the op … is void". */
 static void put_root(struct buf *out, const struct value *entry)
 {
+    static const char through[] = ", on which it rests through others";
     const struct value *root = value_get(entry, "root");
     if (has(root, "op")) {
+        if (!bytes_equal(text_of(root, "op"), text_of(entry, "op"))) {
+            buf_put_text(out, "on ");
+            put_time(out, root, "time_ms");
+            buf_put_text(out, " ");
+        }
         put_bytes(out, who_text(root));
         buf_put_text(out, " ");
         put_deed_to(out, root);
-        if (!bytes_equal(text_of(root, "op"), text_of(entry, "op"))) {
-            buf_put_text(out, " on ");
-            put_time(out, root, "time_ms");
-        }
+        buf_put_text(out, int_of(root, "steps") > 1 ? through : ", on which it rests");
     } else {
         buf_put_text(out, "the op ");
         put_field(out, root, "id");
-        buf_put_text(out, " is ");
+        buf_put_text(out, int_of(root, "steps") > 1 ? through : ", on which it rests");
+        buf_put_text(out, ", is ");
         if (has(root, "verdict")) {
             put_field(out, root, "verdict");
             buf_put_text(out, " (");
@@ -222,8 +247,7 @@ static void put_root(struct buf *out, const struct value *entry)
             buf_put_text(out, "not here");
         }
     }
-    buf_put_text(out, int_of(root, "steps") > 1 ? ", on which it rests through others"
-                                                : ", on which it rests");
+    put_note(out, root);
 }
 
 static void say_because(struct printer *printer, const struct value *response)
@@ -250,6 +274,7 @@ static void say_because(struct printer *printer, const struct value *response)
         put_bytes(&text, who_text(because));
         buf_put_text(&text, " ");
         put_field(&text, because, "deed");
+        put_note(&text, because);
     } else {
         buf_put_text(&text, " since it was made");
     }
@@ -285,6 +310,12 @@ static void say_entry(struct printer *printer, const struct value *entry)
                    DEED_WIDTH);
     say_move(printer, entry);
     say_who(printer, entry);
+    if (printer->width == 0 || printer->width >= OP_WIDTH) {
+        say(printer, "  ");
+        say_tint(printer, TINT_DIM);
+        say_id(printer, text_of(entry, "op"));
+        say_tint(printer, TINT_PLAIN);
+    }
     say(printer, "\n");
 }
 
@@ -346,9 +377,13 @@ static void say_maker(struct printer *printer, const struct value *response)
     }
     buf_put_text(&text, ", ");
     put_field(&text, response, "verdict");
-    if (has(response, "rule") || has(response, "reason")) {
+    if (has(response, "reason")) {
+        buf_put_text(&text, ": ");
+        put_field(&text, response, "reason");
+    }
+    if (has(response, "rule")) {
         buf_put_text(&text, " (");
-        put_field(&text, response, has(response, "rule") ? "rule" : "reason");
+        put_field(&text, response, "rule");
         buf_put_text(&text, ")");
     }
     if (chain != NULL && chain->type == VALUE_ARRAY && chain->count > 0) {
@@ -359,7 +394,61 @@ static void say_maker(struct printer *printer, const struct value *response)
     say_sentence(printer, INDENT, &text);
 }
 
+/* Lines with a name ------------------------------------------------------------------------- */
+
+/* "  because  …", the following lines under it. */
+static void say_named(struct printer *printer, const char *name)
+{
+    say(printer, "  %-*s ", (int)NAME_WIDTH, name);
+}
+
+static void say_way(struct printer *printer, const struct value *way)
+{
+    struct buf text;
+    if (way == NULL || way->type != VALUE_MAP) {
+        return;
+    }
+    say_named(printer, "in the way");
+    say_record(printer, way, INDENT + NAME_WIDTH + 1);
+    buf_init(&text, SIZE_MAX / 2);
+    if (has(way, "op")) {
+        put_bytes(&text, who_text(way));
+        buf_put_text(&text, " ");
+        put_field(&text, way, "deed");
+        buf_put_text(&text, " on ");
+        put_time(&text, way, "time_ms");
+        buf_put_text(&text, ", with ");
+        put_field(&text, way, "op");
+    }
+    if (has(way, "until_ms")) {
+        buf_put_text(&text, has(way, "op") ? "; until " : "Until ");
+        put_time(&text, way, "until_ms");
+    }
+    say_sentence(printer, INDENT + NAME_WIDTH + 1, &text);
+}
+
+/* Why the op that made it is refused all the same, as that of an execution may be. */
+static void say_refused(struct printer *printer, const struct value *response)
+{
+    const struct value *op = value_get(response, "op");
+    if (value_is_text(value_get(response, "verdict"), "applied")) {
+        return;
+    }
+    say_named(printer, "refused");
+    say_wrapped(printer, INDENT + NAME_WIDTH + 1, true, text_of(response, "detail"));
+    say_way(printer, op != NULL ? value_get(op, "in_the_way") : NULL);
+}
+
 /* Records -------------------------------------------------------------------------------------- */
+
+/* " until 2026-01-31 12:00, attempt 1": of a lease. */
+static void put_lease(struct buf *out, const struct value *lease)
+{
+    bool over = (uint64_t)int_of(lease, "lease_end_ms") <= wall_ms();
+    buf_put_text(out, " until ");
+    put_time(out, lease, "lease_end_ms");
+    buf_put_text(out, over ? " (over)" : "");
+}
 
 static void say_holder(struct printer *printer, const struct value *response)
 {
@@ -371,10 +460,27 @@ static void say_holder(struct printer *printer, const struct value *response)
     buf_init(&text, SIZE_MAX / 2);
     buf_put_text(&text, "Held by ");
     put_bytes(&text, who_text(holder));
-    buf_put_text(&text, " until ");
-    put_time(&text, holder, "lease_end_ms");
+    put_lease(&text, holder);
     buf_put_text(&text, ", attempt ");
     buf_put_text(&text, text_count((uint64_t)int_of(holder, "attempt")).text);
+    buf_put_text(&text, ", execution ");
+    put_field(&text, holder, "execution");
+    buf_put_text(&text, ".");
+    say_sentence(printer, INDENT, &text);
+}
+
+/* Of an execution: which job's it is. */
+static void say_work(struct printer *printer, const struct value *response)
+{
+    struct buf text;
+    if (!has(response, "job")) {
+        return;
+    }
+    buf_init(&text, SIZE_MAX / 2);
+    buf_put_text(&text, "Of the job ");
+    put_field(&text, response, "job");
+    buf_put_text(&text, "; its own lease is");
+    put_lease(&text, response);
     buf_put_text(&text, ".");
     say_sentence(printer, INDENT, &text);
 }
@@ -384,7 +490,9 @@ static void say_links(struct printer *printer, const struct value *response)
     static const struct {
         const char *key;
         const char *words;
-    } links[] = {{"superseded_by", "Replaced by "}, {"edited_from", "An edit of "}};
+    } links[] = {{"superseded_by", "Replaced by "},
+                 {"edited_from", "An edit of "},
+                 {"merged_into", "Merged into "}};
     const struct value *same = value_get(response, "same_key");
     for (size_t i = 0; i < sizeof(links) / sizeof(links[0]); i++) {
         if (has(response, links[i].key)) {
@@ -419,7 +527,9 @@ static void print_record_why(struct printer *printer, const struct value *respon
     say_because(printer, response);
     say_maker(printer, response);
     say_holder(printer, response);
+    say_work(printer, response);
     say_links(printer, response);
+    say_refused(printer, response);
     say(printer, "\n");
     say_supports(printer, response);
     say_dependents(printer, response);
@@ -429,35 +539,23 @@ static void print_record_why(struct printer *printer, const struct value *respon
 /* Ops -------------------------------------------------------------------------------------------
  */
 
-/* "  because  …", the following lines under it. */
-static void say_named(struct printer *printer, const char *name)
+/* What it is about, or says of what it would make, where nothing that follows shows that. */
+static void say_what(struct printer *printer, const struct value *response)
 {
-    say(printer, "  %-*s ", (int)NAME_WIDTH, name);
-}
-
-static void say_way(struct printer *printer, const struct value *way)
-{
-    struct buf text;
-    if (way == NULL || way->type != VALUE_MAP) {
+    const struct value *target = value_get(response, "target");
+    const struct value *way = value_get(response, "in_the_way");
+    bool shown = has(response, "target") && has(response, "in_the_way") &&
+                 bytes_equal(text_of(target, "id"), text_of(way, "id"));
+    if (shown || count_of(response, "changed") > 0) {
         return;
     }
-    say_named(printer, "in the way");
-    say_record(printer, way, INDENT + NAME_WIDTH + 1);
-    buf_init(&text, SIZE_MAX / 2);
-    if (has(way, "op")) {
-        put_bytes(&text, who_text(way));
-        buf_put_text(&text, " ");
-        put_field(&text, way, "deed");
-        buf_put_text(&text, " on ");
-        put_time(&text, way, "time_ms");
-        buf_put_text(&text, ", with ");
-        put_field(&text, way, "op");
+    if (has(response, "target")) {
+        say_named(printer, "about");
+        say_record(printer, target, INDENT + NAME_WIDTH + 1);
+    } else if (has(response, "says")) {
+        say_named(printer, "says");
+        say_wrapped(printer, INDENT + NAME_WIDTH + 1, true, text_of(response, "says"));
     }
-    if (has(way, "until_ms")) {
-        buf_put_text(&text, has(way, "op") ? "; until " : "Until ");
-        put_time(&text, way, "until_ms");
-    }
-    say_sentence(printer, INDENT + NAME_WIDTH + 1, &text);
 }
 
 static void say_changed(struct printer *printer, const struct value *response)
@@ -518,6 +616,7 @@ static void print_op_why(struct printer *printer, const struct value *response)
     say(printer, ", ");
     say_time(printer, int_of(response, "time_ms"), false);
     say(printer, "\n");
+    say_what(printer, response);
     say_named(printer, "verdict");
     say_verdict(printer, response);
     if (has(response, "rule")) {

@@ -9,9 +9,9 @@ static void put_text(const struct value *value, char out[OP_ID_TEXT])
     (void)snprintf(out, OP_ID_TEXT, "%.*s", (int)value->bytes.len, (const char *)value->bytes.data);
 }
 
-/* The one record in a range of ids. Settings, which nobody names, do not count. */
+/* The one record in a range of ids. */
 static int find_in(struct txn *txn, const struct op_id *low, const struct op_id *high,
-                   struct op_id *id, struct entry *out)
+                   bool settings, struct op_id *id, struct entry *out)
 {
     struct op_id at = *low;
     struct entry entry;
@@ -21,10 +21,11 @@ static int find_in(struct txn *txn, const struct op_id *low, const struct op_id 
         rv = record_next(txn, &at, &entry);
     }
     while (rv == 0 && op_id_compare(&at, high) <= 0) {
-        if (entry.state.type < RECORD_RULE && found) {
+        bool counts = settings || entry.state.type < RECORD_RULE;
+        if (counts && found) {
             return ERR_AMBIGUOUS_ID;
         }
-        if (entry.state.type < RECORD_RULE) {
+        if (counts) {
             found = true;
             *id = at;
             *out = entry;
@@ -66,11 +67,11 @@ int request_record(struct call *call, struct txn *txn, const struct value *value
     if (rv != 0) {
         return rv;
     }
-    rv = find_in(txn, &low, &high, id, out);
+    rv = find_in(txn, &low, &high, type == RECORD_OR_SETTING, id, out);
     if (rv != 0) {
         return fail_record(call, txn, rv, value, &low);
     }
-    if (type != 0 && out->state.type != type) {
+    if (type != 0 && type != RECORD_OR_SETTING && out->state.type != type) {
         op_id_text(id, text);
         return call_fail(call, ERR_UNKNOWN_ID, "%s is no %s: its type is %s.", text,
                          record_type_name(type), record_type_name(out->state.type));

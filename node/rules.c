@@ -3,6 +3,20 @@
 #include "node/command.h"
 #include "node/known.h"
 #include "oplog/kinds.h"
+#include "projections/fold.h"
+
+/* Later ops make no records on a node that does not know the version by which they are folded; the
+ * node that sets it should. */
+static void check_fold_version(struct act *act, struct bytes name, const struct value *value)
+{
+    if (bytes_equal(name, bytes_of_text("fold_version")) &&
+        (value->type != VALUE_INT || value->integer != FOLD_VERSION)) {
+        act_fail(act, call_fail(act->call, ERR_BAD_PAYLOAD,
+                                "This program folds by version %u alone: with another fold_version "
+                                "no later op would make or change a record here.",
+                                FOLD_VERSION));
+    }
+}
 
 int run_rules_set(struct call *call)
 {
@@ -16,6 +30,7 @@ int run_rules_set(struct call *call)
     act_json(&act, "value", "rules");
     if (act.rv == 0) { /* The value stands below its name. */
         struct value *fields = &act.deeds[0].fields;
+        check_fold_version(&act, name, &fields->entries[0].value);
         value_put_key(call->arena, &rules, name, fields->entries[0].value);
         fields->entries[0].value = rules;
     }

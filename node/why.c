@@ -33,7 +33,7 @@ static int explain(struct call *call, struct txn *txn)
     if (rv != 0) {
         return rv;
     }
-    rv = request_record(call, txn, value, 0, &id, &entry);
+    rv = request_record(call, txn, value, RECORD_OR_SETTING, &id, &entry);
     if (rv == 0) {
         return explain_either(call, txn, value, as_of, &id);
     }
@@ -41,7 +41,11 @@ static int explain(struct call *call, struct txn *txn)
         return rv;
     }
     rv = request_id(call, txn, value, &id);
-    return rv != 0 ? rv : explain_op(call, txn, &id);
+    rv = rv == 0 ? explain_op(call, txn, &id) : rv;
+    return rv != ERR_UNKNOWN_ID
+               ? rv
+               : call_fail(call, rv, "Neither a record nor an op in %s has the id %.*s.",
+                           call->store, (int)value->bytes.len, (const char *)value->bytes.data);
 }
 
 int run_why(struct call *call)

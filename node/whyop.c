@@ -1,5 +1,6 @@
 #include "node/whyop.h"
 
+#include "base/limits.h"
 #include "node/known.h"
 #include "node/opview.h"
 #include "node/parked.h"
@@ -9,6 +10,8 @@
 #include "node/tokenview.h"
 #include "node/whychange.h"
 #include "node/whyway.h"
+#include "oplog/kinds.h"
+#include "oplog/payload.h"
 
 /* What is said of each reason around the op or token that decided it. */
 static const struct {
@@ -61,15 +64,35 @@ static struct bytes detail_of(struct arena *arena, const struct cause *cause, st
     return bare_detail(&cause->verdict);
 }
 
-static void put_cause(struct arena *arena, const struct cause *cause, struct value *out)
+/* The same with the first of the ops that it waits for. */
+static struct bytes waiting_detail(struct txn *txn, struct arena *arena, const struct op *op,
+                                   struct bytes detail)
+{
+    char text[OP_ID_TEXT];
+    for (uint32_t i = 0; i < op->dep_count; i++) {
+        bool here = true;
+        if (order_has(txn, op_dep(op, i), &here) == 0 && !here) {
+            op_id_text(op_dep(op, i), text);
+            return arena_format(arena, "%.*s: %s.", (int)detail.len - 1, detail.data, text);
+        }
+    }
+    return detail;
+}
+
+static void put_cause(struct txn *txn, struct arena *arena, const struct cause *cause,
+                      const struct op *op, struct value *out)
 {
     struct value by = cause->has_op    ? view_id(arena, &cause->op)
                       : cause->has_cid ? view_cid(arena, &cause->cid)
                                        : value_null();
     struct bytes name = by.type == VALUE_TEXT ? by.bytes : bytes_of("", 0);
+    struct bytes detail = detail_of(arena, cause, name);
+    if (cause->verdict.reason == REASON_DEP_MISSING) {
+        detail = waiting_detail(txn, arena, op, detail);
+    }
     view_verdict(arena, &cause->verdict, out);
     value_put(arena, out, "by", by);
-    value_put(arena, out, "detail", value_text_of(detail_of(arena, cause, name)));
+    value_put(arena, out, "detail", value_text_of(detail));
 }
 
 static int put_op(struct txn *txn, struct arena *arena, const struct op_author *author,
@@ -158,7 +181,7 @@ static int view_stored(struct txn *txn, struct arena *arena, const struct walk_i
         rv = view_way(txn, arena, &id, &way);
     }
     if (rv == 0) {
-        put_cause(arena, &cause, out);
+        put_cause(txn, arena, &cause, &item->row.op, out);
         value_put(arena, out, "chain", chain);
         value_put(arena, out, "in_the_way",
                   cause.verdict.state == VERDICT_REJECTED ? way : value_null());
@@ -192,11 +215,66 @@ int view_op_why(struct txn *txn, struct arena *arena, const struct op_id *id, st
     return rv != 0 ? rv : view_stored(txn, arena, &item, out);
 }
 
+/* What its payload says, whether or not it counts; nothing where that is not here. */
+static int read_said(struct arena *arena, const struct walk_item *item, struct said *out)
+{
+    *out = (struct said){.kind = item->row.op.kind, .fields = value_map()};
+    if (item->row.payload_state == PAYLOAD_ABSENT) {
+        return 0;
+    }
+    int rv = payload_fields(arena, item->row.op.payload, &out->fields);
+    if (rv != 0 && err_is_unreadable(rv)) {
+        out->fields = value_map();
+        rv = 0;
+    }
+    return rv;
+}
+
+static int view_target(struct txn *txn, struct arena *arena, const struct op_id *id,
+                       struct value *out)
+{
+    struct entry entry;
+    *out = value_map();
+    value_put(arena, out, "id", view_id(arena, id));
+    int rv = record_now(txn, id, &entry);
+    if (rv == 0) {
+        rv = put_record(txn, arena, id, &entry.state, out);
+    }
+    return rv == ERR_UNKNOWN_ID ? 0 : rv;
+}
+
+/* The record that an op is about, or what it says of one that it makes. */
+static int put_what(struct txn *txn, struct arena *arena, const struct walk_item *item,
+                    struct value *out)
+{
+    const struct kind_rule *rule = kind_rule(item->row.op.kind);
+    struct arena scratch; /* Payloads are larger than what is told of them. */
+    struct said said;
+    struct op_id about;
+    struct value target = value_null();
+    struct value says = value_null();
+    arena_init(&scratch, LIMIT_TREE_BYTES);
+    int rv = read_said(&scratch, item, &said);
+    if (rv == 0 && rule != NULL && rule->target != NULL) {
+        rv = said_id(&said, rule->target, &about) ? view_target(txn, arena, &about, &target) : 0;
+    } else if (rv == 0 && item->row.op.kind >= KIND_IngestEvidence) {
+        says = said_text(arena, &said);
+    }
+    rv = rv == 0 ? arena_error(&scratch) : rv;
+    arena_free(&scratch);
+    value_put(arena, out, "target", target);
+    value_put(arena, out, "says", says);
+    return rv;
+}
+
 static int explain_stored(struct call *call, struct txn *txn, const struct walk_item *item)
 {
     struct value response = response_ok(call->arena);
     struct op_id id = item->row.op.id;
     int rv = view_stored(txn, call->arena, item, &response);
+    if (rv == 0) {
+        rv = put_what(txn, call->arena, item, &response);
+    }
     if (rv == 0) {
         rv = put_changed(txn, call->arena, &id, &response);
     }
@@ -222,7 +300,7 @@ static int look(void *ctx, const struct op_author *author, const struct walk_ite
     }
     search->found = true;
     int rv = put_op(search->txn, search->arena, author, item, &search->response);
-    put_cause(search->arena, &cause, &search->response);
+    put_cause(search->txn, search->arena, &cause, &item->row.op, &search->response);
     value_put(search->arena, &search->response, "chain", value_array());
     return rv;
 }

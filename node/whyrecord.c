@@ -10,6 +10,7 @@
 #include "node/whyroot.h"
 #include "node/whytree.h"
 #include "node/whyway.h"
+#include "projections/entities.h"
 
 /* A record that is asked about, and what is gathered of it. */
 struct why {
@@ -69,6 +70,31 @@ static int put_holder(struct why *why, struct value *out)
     }
     value_put(arena, out, "held_by", holder);
     return rv == ERR_UNKNOWN_ID ? ERR_CORRUPT : rv;
+}
+
+/* Of which job an execution is, and until when it may commit. */
+static int put_work(struct why *why, struct value *out)
+{
+    const struct state *state = &why->entry.state;
+    if (state->type == RECORD_EXECUTION) {
+        value_put(why->arena, out, "job", view_id(why->arena, &state->origin));
+        value_put(why->arena, out, "lease_end_ms", value_int((int64_t)state->until));
+    }
+    return 0;
+}
+
+/* Into which entity it was merged at last; null for none, and where too many hang together. */
+static int put_merged(struct why *why, struct value *out)
+{
+    struct entity entity;
+    if (why->entry.state.type != RECORD_ENTITY) {
+        return 0;
+    }
+    int rv = entity_read(why->txn, why->arena, why->as_of, &why->id, &entity);
+    bool merged = rv == 0 && !op_id_equal(&entity.leads_to, &why->id);
+    value_put(why->arena, out, "merged_into",
+              merged ? view_id(why->arena, &entity.leads_to) : value_null());
+    return rv == ERR_TOO_LARGE ? 0 : rv;
 }
 
 /* What it rests on, and what rests on it ---------------------------------------------------------
@@ -133,15 +159,15 @@ static int view_entry(struct why *why, const struct entry *entry, struct value *
     struct arena *arena = why->arena;
     struct entry before;
     *out = value_map();
-    int rv = put_deed(why->txn, arena, &entry->at, out);
+    int rv = record_before(why->txn, &why->id, &entry->at, &before);
+    bool made = rv == ERR_UNKNOWN_ID;
+    if (rv == 0 || made) {
+        rv = put_deed(why->txn, arena, &entry->at, made, out);
+    }
     if (rv != 0) {
         return rv;
     }
-    rv = record_before(why->txn, &why->id, &entry->at, &before);
-    if (rv != 0 && rv != ERR_UNKNOWN_ID) {
-        return rv;
-    }
-    value_put(arena, out, "from", view_status(rv == 0 ? &before.state : NULL));
+    value_put(arena, out, "from", view_status(made ? NULL : &before.state));
     value_put(arena, out, "to", view_status(&entry->state));
     return put_root(why->txn, arena, &why->id, entry, out);
 }
@@ -220,8 +246,8 @@ static int put_maker(struct why *why, struct value *out)
 static int put_all(struct why *why, struct value *out)
 {
     static int (*const parts[])(struct why *, struct value *) = {
-        put_what,     put_maker,      put_because,  put_holder,
-        put_supports, put_dependents, put_same_key, put_history,
+        put_what,   put_maker,    put_because,    put_holder,   put_work,
+        put_merged, put_supports, put_dependents, put_same_key, put_history,
     };
     int rv = 0;
     for (size_t i = 0; rv == 0 && i < sizeof(parts) / sizeof(parts[0]); i++) {

@@ -152,7 +152,7 @@ static int view_root(const struct descent *descent, struct arena *arena, struct 
                  ? put_record(descent->txn, arena, &descent->id, &descent->entry.state, out)
                  : put_gone(descent, arena, out);
     if (rv == 0) {
-        rv = put_deed(descent->txn, arena, descent->exists ? &descent->at : &none, out);
+        rv = put_deed(descent->txn, arena, descent->exists ? &descent->at : &none, false, out);
     }
     value_put(arena, out, "steps", value_int(descent->steps));
     return rv;

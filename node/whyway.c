@@ -312,9 +312,19 @@ static int find_way(struct way *way, uint8_t rule)
 
 /* Telling --------------------------------------------------------------------------------- */
 
-int put_deed(struct txn *txn, struct arena *arena, const struct op_id *at, struct value *out)
+/* Why the author has done it, in its words. */
+static struct value view_note(struct arena *arena, const struct said *said)
 {
-    static const char *const fields[] = {"op", "kind", "author", "name", "time_ms", "deed"};
+    struct bytes text;
+    bool given = value_get_text(&said->fields, "reason", &text) ||
+                 (said->kind == KIND_FailWork && value_get_text(&said->fields, "error", &text));
+    return given ? view_one_line(arena, text) : value_null();
+}
+
+int put_deed(struct txn *txn, struct arena *arena, const struct op_id *at, bool made,
+             struct value *out)
+{
+    static const char *const fields[] = {"op", "kind", "author", "name", "time_ms", "deed", "note"};
     struct arena scratch; /* Payloads are larger than what is told of them. */
     struct said said;
     arena_init(&scratch, LIMIT_TREE_BYTES);
@@ -327,7 +337,8 @@ int put_deed(struct txn *txn, struct arena *arena, const struct op_id *at, struc
         value_put(arena, out, "kind", view_kind(said.kind));
         rv = put_author(txn, arena, &said.author, out);
         value_put(arena, out, "time_ms", value_int((int64_t)op_id_wall_ms(at)));
-        value_put(arena, out, "deed", value_text(deed_text(&said)));
+        value_put(arena, out, "deed", value_text(deed_text(&said, made)));
+        value_put(arena, out, "note", view_note(arena, &said));
     }
     arena_free(&scratch);
     return rv == ERR_UNKNOWN_ID ? 0 : rv;
@@ -358,7 +369,7 @@ static int put_way(struct way *way, struct value *out)
     int rv = way->has_record ? put_record(way->txn, arena, &way->id, &way->entry.state, out)
                              : put_void(way, out);
     if (rv == 0) {
-        rv = put_deed(way->txn, arena, way->has_op ? &way->op : &none, out);
+        rv = put_deed(way->txn, arena, way->has_op ? &way->op : &none, false, out);
     }
     value_put(arena, out, "until_ms",
               way->until_ms != 0 ? value_int((int64_t)way->until_ms) : value_null());

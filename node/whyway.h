@@ -10,9 +10,10 @@
 int view_way(struct txn *txn, struct arena *arena, const struct op_id *at,
              struct value *out) ERR_MUST_CHECK;
 
-/* Put the op at a position: "op", "kind", "author", "name", "time_ms" and "deed"; null for all of
- * them where no op stands there. */
-int put_deed(struct txn *txn, struct arena *arena, const struct op_id *at,
+/* Put the op at a position: "op", "kind", "author", "name", "time_ms", "deed" and "note", the
+ * reason or error that it gives; null for all of them where no op stands there. made: what it did
+ * was to make the record. */
+int put_deed(struct txn *txn, struct arena *arena, const struct op_id *at, bool made,
              struct value *out) ERR_MUST_CHECK;
 
 /* What a record has been since when: back from an entry over those before it that are like it. */

@@ -33,11 +33,12 @@ struct group {
     struct arena *arena;
     struct arena scratch; /* What one op says. */
     const struct op_id *as_of;
-    struct buf nodes;  /* struct node */
-    struct buf merges; /* struct edge */
-    struct buf splits; /* struct edge: the new one is the other. */
-    struct buf given;  /* struct naming */
-    struct buf taken;  /* struct naming */
+    struct buf nodes;    /* struct node */
+    struct buf merges;   /* struct edge */
+    struct buf splits;   /* struct edge: the new one is the other. */
+    struct buf given;    /* struct naming */
+    struct buf taken;    /* struct naming */
+    bool first_is_split; /* The first entity was split off another, which gave it its names. */
 };
 
 static void group_init(struct group *group, struct txn *txn, struct arena *arena,
@@ -196,6 +197,7 @@ static int add_entity(struct group *group, uint32_t number)
     }
     if (maker.kind == KIND_SplitEntity && said_id(&maker, "entity", &from)) {
         (void)number_of(group, &from); /* That one adds the split. */
+        group->first_is_split = group->first_is_split || number == 0;
     } else {
         add_naming(group, &group->given, &maker, number, value_get(&maker.fields, "name"));
     }
@@ -443,14 +445,14 @@ static int look_at(struct txn *txn, struct arena *arena, const struct op_id *as_
     struct group group;
     group_init(&group, txn, arena, as_of);
     int rv = group_begin(&group, id);
-    bool given = was_given(&group, search->name);
-    if (rv == ERR_TOO_LARGE && !given) { /* Nor does it keep others from being found. */
-        rv = 0;
-    } else if (rv == 0 && given) {
+    if (rv == 0 && (group.first_is_split || was_given(&group, search->name))) {
         rv = group_load(&group);
         if (rv == 0) {
             look(&group, search);
         }
+    }
+    if (rv == ERR_TOO_LARGE && !was_given(&group, search->name)) {
+        rv = 0; /* Nor does it keep others from being found. */
     }
     group_free(&group);
     return rv == ERR_UNKNOWN_ID ? ERR_CORRUPT : rv;

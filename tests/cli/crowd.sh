@@ -18,6 +18,8 @@ done | "$MESHLOG" append --batch >"$work/made" 2>"$work/refused"
 while read -r id; do
     printf '{"kind":"MergeEntities","payload":{"entity":"%s","into":"%s"}}\n' "$id" "$hub"
 done <"$work/made" | "$MESHLOG" append --batch >"$work/merged" 2>"$work/refused"
+run entity split "$hub" --alias apart
+check 'one is split off the crowd' ended 0
 check 'as many were merged' same "$(grep -vc '^error' "$work/merged")" "$many"
 
 run --json entity show Hub

@@ -10,15 +10,26 @@ left() { ls -A "$TMPDIR"; }
 run demo </dev/null
 check 'demo' ended 0
 check 'demo says nothing on stderr' same "$err" ''
-check 'demo shows a claim' printed 'The shop opens at nine.'
-check 'demo copies' printed '7 ops copied'
-check 'demo says who copies' printed 'export and import come later'
-check 'demo compares' printed 'They are equal.'
-check 'demo refuses by name' printed 'bad_digest: '
-check 'demo is short' test "$(wc -l <"$work/out")" -le 60
+check 'demo: a claim falls and takes along what rests on it' printed 'Proposed -> Rejected'
+check 'demo: why tells of the cascade' printed 'what it rests on fell  Proposed → Rejected     laptop'
+check 'demo: a late op undoes a later one' printed 'UpdateActionStatus: rejected (no_move)'
+check 'demo: why tells what was before' printed 'Fact → Rejected         phone'
+check 'demo: and from where on' printed 'Rejected from the start, because on '
+check 'demo: both end alike' printed 'They are equal.'
+digests() { grep -A1 '^     digest' "$work/out" | grep -v -- -- | sort -u | wc -l; }
+check 'demo: with one digest and one log' same "$(digests)" 2
+check 'demo shows no real paths' bash -c "! grep -qF '$TMPDIR' '$work/out'"
+check 'demo is short' test "$(wc -l <"$work/out")" -le 150
+check 'demo: no line is too long' test "$(LC_ALL=C.UTF-8 wc -L <"$work/out")" -le 100
 check 'demo leaves nothing' same "$(left)" ''
 run --json demo
-check 'demo as JSON' same "$(grep -vc '^{"text":"' "$work/out")" 0
+check 'demo as JSON' same "$(grep -vcE '^\{("text"|"scene"|"device")' "$work/out")" 0
+check 'demo as JSON has every answer' same \
+    "$(grep -c '^{"device"' "$work/out")" "$(grep -c '"answer":{"ok":true,' "$work/out")"
+check 'demo as JSON: the late op' printed '"from":"applied","to":"rejected","reason":"fsm","rule":"no_move"'
+late=$(sed -n 's/.*"reject",.*"answer":{"ok":true,"op":"\([^"]*\)".*/\1/p' "$work/out" | tail -n 1)
+approved=$(sed -n 's/.*"Approved".*"answer":{"ok":true,"op":"\([^"]*\)".*/\1/p' "$work/out")
+check 'demo: the late op is dated before what it undoes' test "$late" '<' "$approved"
 check 'the store was not touched' test ! -e "$MESHLOG_STORE"
 
 run --json bench --ops 2000 --only append_batch

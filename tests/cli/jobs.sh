@@ -149,7 +149,7 @@ for store in "$MESHLOG_STORE" "$phone"; do
     check 'the earlier one holds the job' printed '"holder_name":"laptop","execution":"'"$first"'"'
     check 'the other execution is kept' printed '"id":"'"$second"'"'
     run --store "$store" why "$second"
-    check 'why for people' printed 'phone with ClaimWork, rejected (lease_held); allowed by the root'
+    check 'why for people' printed 'phone with ClaimWork, rejected: fsm (lease_held); allowed by the root'
 done
 on_phone job commit "$race" --output '"late"'
 check 'and its commit counts in its own lease' printed '"execution":"'"$second"'","status":"COMMITTED"'

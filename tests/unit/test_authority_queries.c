@@ -75,6 +75,7 @@ static unsigned withheld(const struct scene *scene, uint32_t peer, uint32_t op, 
     return reading.allowed ? reading.withheld : NO_READING;
 }
 
+/* [N4] */
 static void a_peer_reads_what_its_commands_cover(void **state)
 {
     (void)state;
@@ -242,7 +243,7 @@ static void assert_state(const struct scene *scene, const char *why, uint32_t ke
     assert_text(why, states[member_of(scene, key, time).state], states[want]);
 }
 
-/* Every move of the machine of nodes.md. */
+/* Every move of the machine of nodes.md [N1, N2, N3, N5, N6, N7, N8]. */
 static void a_node_goes_through_all_its_states(void **state)
 {
     (void)state;
@@ -287,6 +288,7 @@ static void a_node_goes_through_all_its_states(void **state)
     assert_state(&scene, "has no op", CAM, 15, NODE_PENDING);
 }
 
+/* [F10] */
 static void owners_and_users_are_told(void **state)
 {
     (void)state;

@@ -1,10 +1,11 @@
 /* test_kill_folds.c - kill -9 while records change: in a cascade through 20,000 claims, in a
  * rebuild of them, in the middle of many small jobs.
  *
- * A cascade is one commit: the rows that are there afterwards are those before it or those after
- * it, byte for byte, and those after it once it was acknowledged. A rebuild leaves the rows that
- * were there, however often it is killed. Jobs are appended a batch at a time: each id that was
- * printed is in the log and has done to its job what it says, and the rows are those of a rebuild.
+ * [X6] A cascade is one commit: the rows that are there afterwards are those before it or those
+ * after it, byte for byte, and those after it once it was acknowledged. A rebuild leaves the rows
+ * that were there, however often it is killed. Jobs are appended a batch at a time: each id that
+ * was printed is in the log and has done to its job what it says, and the rows are those of a
+ * rebuild.
  */
 #include "tests/unit/support.h"
 
