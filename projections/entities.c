@@ -451,6 +451,9 @@ static int look_at(struct txn *txn, struct arena *arena, const struct op_id *as_
             look(&group, search);
         }
     }
+    if (rv == ERR_TOO_LARGE && !was_given(&group, search->name)) {
+        rv = 0; /* Nor does it keep others from being found. */
+    }
     group_free(&group);
     return rv == ERR_UNKNOWN_ID ? ERR_CORRUPT : rv;
 }

@@ -2,6 +2,7 @@
 
 #include "oplog/db.h"
 #include "oplog/kinds.h"
+#include "projections/ids.h"
 #include "projections/work.h"
 
 /* The queue --------------------------------------------------------------------------- */
@@ -92,16 +93,32 @@ static int push_dependents(struct work *work, const struct op_id *id, const stru
 
 /* Settings ---------------------------------------------------------------------------- */
 
+/* Who reads a setting by what it is, and not by a row: under a key of their own, each once in a
+ * run. From *after on there is something left to do where *after is smaller than *end. */
+static int skip_asked_of(struct work *work, const struct op_id *setting, const struct op_id *until,
+                         struct op_id *after, struct op_id *end)
+{
+    struct op_id key = *setting;
+    key.b[sizeof(key.b) - 1] ^= 4;
+    memset(end->b, 0xff, sizeof(end->b));
+    *end = until != NULL ? *until : *end;
+    return skip_asked(work, &key, end, after);
+}
+
 /* The claims of a lane that are made, or are not, in (after, until]. */
 static int push_lane(struct work *work, const struct op_id *lane, const struct op_id *after,
                      const struct op_id *until)
 {
     struct lane_walk walk;
-    int rv = 0;
+    struct op_id from = *after;
+    struct op_id end;
+    int rv = skip_asked_of(work, lane, until, &from, &end);
+    if (rv != 0 || op_id_compare(&end, &from) <= 0) {
+        return rv;
+    }
     lanes_walk(lane, &walk);
     while (rv == 0 && (rv = lanes_next(work->txn, &walk)) == 0) {
-        if (op_id_compare(&walk.at, after) > 0 &&
-            (until == NULL || op_id_compare(&walk.at, until) <= 0)) {
+        if (op_id_compare(&walk.at, &from) > 0 && op_id_compare(&walk.at, &end) <= 0) {
             rv = work_push_op(work, &walk.at);
         }
     }
@@ -109,23 +126,38 @@ static int push_lane(struct work *work, const struct op_id *lane, const struct o
 }
 
 /* The ops whose kinds read rules, in (after, until]. */
-static int push_rule_readers(struct work *work, const struct op_id *after,
+static int push_rule_readers(struct work *work, const struct op_id *rule, const struct op_id *after,
                              const struct op_id *until)
 {
     struct walk walk;
     struct walk_item item;
-    int rv = walk_order(work->txn, after, &walk);
+    struct op_id from = *after;
+    struct op_id end;
+    int rv = skip_asked_of(work, rule, until, &from, &end);
+    if (rv != 0 || op_id_compare(&end, &from) <= 0) {
+        return rv;
+    }
+    rv = walk_order(work->txn, &from, &walk);
     if (rv != 0) {
         return rv;
     }
     while (rv == 0 && (rv = walk_next(&walk, &item)) == 0 &&
-           (until == NULL || op_id_compare(&item.row.op.id, until) <= 0)) {
+           op_id_compare(&item.row.op.id, &end) <= 0) {
         if (turn_reads_rules(item.row.op.kind)) {
             rv = work_push_op(work, &item.row.op.id);
         }
     }
     walk_end(&walk);
     return rv == ERR_UNKNOWN_ID ? 0 : rv;
+}
+
+/* Rules that ops read at their turn. Of the others the folds know none but the one that ends them.
+ */
+static bool is_read(const struct op_id *rule)
+{
+    struct op_id threshold = rule_id(bytes_of_text("claim_threshold"));
+    struct op_id lease = rule_id(bytes_of_text("lease"));
+    return op_id_equal(rule, &threshold) || op_id_equal(rule, &lease);
 }
 
 /* Entries ----------------------------------------------------------------------------- */
@@ -146,26 +178,130 @@ static bool is_fall(const struct state *before, const struct state *entry)
     return before != NULL && entry != NULL && !state_is_invalid(before) && state_is_invalid(entry);
 }
 
-/* A cascade that stopped at the record may go through now: at each later entry of its supports up
- * to its own next one that makes them invalid. */
+/* A support as far as its falls were looked for: up to a position, the first and the last of them
+ * by number, from 1. */
+struct looked {
+    struct op_id until;
+    uint32_t first;
+    uint32_t last;
+};
+
+struct fall {
+    struct op_id at;
+    uint32_t next; /* By number; 0 is none. */
+};
+
+static struct fall *fall_number(const struct work *work, uint32_t number)
+{
+    return (struct fall *)(void *)work->falls.data + (number - 1);
+}
+
+static void add_fall(struct work *work, struct looked *looked, const struct op_id *at)
+{
+    struct fall fall = {.at = *at};
+    buf_put(&work->falls, &fall, sizeof(fall));
+    uint32_t number = (uint32_t)(work->falls.len / sizeof(fall));
+    if (buf_error(&work->falls) != 0) {
+        return;
+    }
+    if (looked->last != 0) {
+        fall_number(work, looked->last)->next = number;
+    } else {
+        looked->first = number;
+    }
+    looked->last = number;
+}
+
+/* Go on to look for the falls of a support, up to a position. */
+static int look_on(struct work *work, const struct op_id *support, const struct op_id *after,
+                   const struct op_id *until, struct looked *looked)
+{
+    struct entry entry;
+    struct op_id from = op_id_compare(&looked->until, after) > 0 ? looked->until : *after;
+    struct op_id behind = from;
+    if (op_id_compare(until, &from) <= 0 || !be_increment(behind.b, sizeof(behind.b))) {
+        return 0;
+    }
+    looked->until = *until;
+    int rv = record_before(work->txn, support, &behind, &entry);
+    bool valid = rv == 0 && !state_is_invalid(&entry.state);
+    rv = rv == ERR_UNKNOWN_ID ? 0 : rv;
+    entry.at = from;
+    while (rv == 0) {
+        struct op_id last = entry.at;
+        rv = record_after(work->txn, support, &last, &entry);
+        if (rv != 0 || op_id_compare(&entry.at, until) > 0) {
+            break;
+        }
+        if (valid && state_is_invalid(&entry.state)) {
+            add_fall(work, looked, &entry.at);
+        }
+        valid = !state_is_invalid(&entry.state);
+    }
+    return rv == ERR_UNKNOWN_ID || rv == 0 ? buf_error(&work->falls) : rv;
+}
+
+/* The first one that is known of the falls of a support in (after, until]. They stay as they are
+ * until the run comes to the entry before them: each entry is looked at once. */
+static int look_for_falls(struct work *work, const struct op_id *support, const struct op_id *after,
+                          const struct op_id *until, uint32_t *first)
+{
+    static const struct looked none;
+    bool added;
+    int rv = id_set_add(&work->fallen, support, &added);
+    if (rv == 0 && added) {
+        buf_put(&work->looked, &none, sizeof(none));
+        rv = buf_error(&work->looked);
+    }
+    if (rv != 0) {
+        return rv;
+    }
+    struct looked *looked = (struct looked *)(void *)work->looked.data +
+                            id_set_place(&work->fallen, support);
+    rv = look_on(work, support, after, until, looked);
+    while (looked->first != 0 && op_id_compare(&fall_number(work, looked->first)->at, after) <= 0) {
+        looked->first = fall_number(work, looked->first)->next;
+        looked->last = looked->first == 0 ? 0 : looked->last;
+    }
+    *first = looked->first;
+    return rv;
+}
+
+/* The next entry may be a fall by what has become of the one before in this run. */
+static int push_next_fall(struct work *work, const struct spread *spread,
+                          const struct op_id *support, const struct op_id *made,
+                          const struct op_id *until)
+{
+    struct entry entry;
+    int rv = record_after(work->txn, support, spread->at, &entry);
+    if (rv == 0 && op_id_compare(&entry.at, until) <= 0 && state_is_invalid(&entry.state)) {
+        rv = work_push_record(work, &entry.at, made, spread->id, false);
+    }
+    return rv == ERR_UNKNOWN_ID ? 0 : rv;
+}
+
+/* A cascade that stopped at the record may go through now: at each later fall of its supports up to
+ * its own next entry. */
 static int push_supports(struct work *work, const struct spread *spread,
                          const struct op_id *support, const struct op_id *made)
 {
-    struct entry entry = {.at = *spread->at};
-    int rv = 0;
-    for (;;) {
-        struct op_id after = entry.at;
-        rv = record_after(work->txn, support, &after, &entry);
-        if (rv != 0 || (spread->has_next && op_id_compare(&entry.at, &spread->next.at) > 0)) {
-            return rv == ERR_UNKNOWN_ID ? 0 : rv;
-        }
-        if (state_is_invalid(&entry.state)) {
-            rv = work_push_record(work, &entry.at, made, spread->id, false);
-        }
-        if (rv != 0) {
-            return rv;
-        }
+    struct op_id until;
+    uint32_t number;
+    memset(until.b, 0xff, sizeof(until.b));
+    until = spread->has_next ? spread->next.at : until;
+    int rv = look_for_falls(work, support, spread->at, &until, &number);
+    if (rv == 0) {
+        rv = push_next_fall(work, spread, support, made, &until);
     }
+    while (rv == 0 && number != 0) {
+        struct fall fall = *fall_number(work, number);
+        if (op_id_compare(&fall.at, &until) > 0) {
+            break;
+        }
+        rv = work_push_record(work, &fall.at, made, spread->id, false);
+        number = fall.next;
+    }
+    return rv;
 }
 
 static bool rests_on_others(const struct state *state)
@@ -258,7 +394,9 @@ static int spread_setting(struct work *work, const struct spread *spread, const 
     if (type == RECORD_LANE) {
         return push_lane(work, spread->id, spread->at, until);
     }
-    return type == RECORD_RULE ? push_rule_readers(work, spread->at, until) : 0;
+    return type == RECORD_RULE && is_read(spread->id)
+               ? push_rule_readers(work, spread->id, spread->at, until)
+               : 0;
 }
 
 /* All that is later than the entry, of what was evaluated before. */

@@ -784,6 +784,8 @@ static int work_begin(struct txn *txn, struct work **out)
     buf_init(&work->lanes, SIZE_MAX / 2);
     buf_init(&work->versions, SIZE_MAX / 2);
     buf_init(&work->asked_until, SIZE_MAX / 2);
+    buf_init(&work->looked, SIZE_MAX / 2);
+    buf_init(&work->falls, SIZE_MAX / 2);
     buf_init(&work->changes, SIZE_MAX / 2);
     buf_init(&work->reads, SIZE_MAX / 2);
     int rv = tally_get(txn, &work->tally);
@@ -815,6 +817,9 @@ static void work_end(struct work *work)
     queue_free(&work->queue);
     id_set_free(&work->asked);
     buf_free(&work->asked_until);
+    id_set_free(&work->fallen);
+    buf_free(&work->looked);
+    buf_free(&work->falls);
     buf_free(&work->keys);
     buf_free(&work->names);
     buf_free(&work->lanes);

@@ -34,6 +34,9 @@ struct work {
     bool cause_is_final;    /* … is it a TombstoneEvidence by a user? */
     struct id_set asked;    /* Keys whose later readers are in the queue, … */
     struct buf asked_until; /* struct op_id: … up to there, each. */
+    struct id_set fallen;   /* Supports whose falls were looked for: … */
+    struct buf looked;      /* struct looked: … how far, each, … */
+    struct buf falls;       /* struct fall: … and what was found. */
     struct op_id recast;    /* An op whose cascade may go farther now, or less far. */
 };
 

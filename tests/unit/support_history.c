@@ -20,6 +20,7 @@ enum theme {
     THEME_LANES,
     THEME_ACTIONS,
     THEME_KEYS,
+    THEME_FALLS, /* What is valid, and is not, and is again. */
     THEMES
 };
 
@@ -145,6 +146,9 @@ static uint32_t some_thing(struct making *making, uint32_t types)
     }
     uint32_t one = draw(making, count);
     uint32_t other = draw(making, count);
+    if (making->theme == THEME_FALLS && chance(making, 60)) { /* All rests on a few. */
+        return fit[one % (count < 3 ? count : 3)];
+    }
     return fit[chance(making, 70) && other < one ? other : one];
 }
 
@@ -457,15 +461,25 @@ static void put_seen(struct making *making, uint32_t thing)
     put(making, "hash", copied(making, world->op[op].made->hash.b, 32));
 }
 
+static const char *some_assertion(struct making *making)
+{
+    switch (making->theme) {
+    case THEME_LANES:
+        return pick(making, "lane", "lane", "lane", "edit", "edit", "confirm", "pin");
+    case THEME_FALLS:
+        return pick(making, "confirm", "confirm", "reject", "reject", "reject", "pin", "hide");
+    default:
+        return pick(making, "confirm", "confirm", "confirm", "reject", "reject", "edit", "pin",
+                    "hide", "lane");
+    }
+}
+
 static void user_assert(struct making *making)
 {
     uint32_t some = TYPE(EPISODE) | TYPE(ACTION);
     uint32_t types = chance(making, 60) ? TYPE(CLAIM) : chance(making, 75) ? some : ANY_TYPE;
     uint32_t thing = put_target(making, "about", types);
-    const char *what = making->theme == THEME_LANES
-                           ? pick(making, "lane", "lane", "lane", "edit", "edit", "confirm", "pin")
-                           : pick(making, "confirm", "confirm", "confirm", "reject", "reject",
-                                  "edit", "pin", "hide", "lane");
+    const char *what = some_assertion(making);
     if (chance(making, strcmp(what, "confirm") == 0 ? 50 : 15)) {
         put_seen(making, thing);
     }
@@ -613,37 +627,37 @@ static const struct recipe {
     void (*fill)(struct making *making);
     uint32_t weight[THEMES];
 } recipes[] = {
-    {KIND_IngestEvidence, RECORD_EVIDENCE, 0, ingest_evidence, {16, 2, 8, 8, 3, 6, 14}},
-    {KIND_TombstoneEvidence, 0, RECORD_EVIDENCE, tombstone, {14, 2, 6, 6, 2, 4, 8}},
-    {KIND_CreateEntity, RECORD_ENTITY, 0, create_entity, {0, 0, 5, 6, 0, 0, 10}},
-    {KIND_AddEntityAlias, 0, RECORD_ENTITY, add_alias, {0, 0, 5, 5, 0, 0, 3}},
-    {KIND_MergeEntities, 0, RECORD_ENTITY, merge_entities, {0, 0, 8, 6, 0, 0, 4}},
-    {KIND_SplitEntity, RECORD_ENTITY, RECORD_ENTITY, split_entity, {0, 0, 5, 5, 0, 0, 2}},
-    {KIND_CreateClaim, RECORD_CLAIM, 0, create_claim, {36, 0, 30, 14, 36, 4, 26}},
-    {KIND_UpdateClaimStatus, 0, RECORD_CLAIM, update_claim, {20, 0, 30, 8, 50, 0, 6}},
-    {KIND_UpdateClaimConfidence, 0, RECORD_CLAIM, update_confidence, {6, 0, 14, 6, 14, 0, 4}},
-    {KIND_SupersedeClaim, 0, RECORD_CLAIM, supersede, {12, 0, 12, 8, 4, 2, 6}},
-    {KIND_UserAssert, RECORD_CLAIM, RECORD_CLAIM, user_assert, {38, 2, 60, 22, 36, 22, 20}},
-    {KIND_CreateEpisode, RECORD_EPISODE, 0, create_episode, {14, 0, 4, 8, 0, 8, 10}},
-    {KIND_UpdateEpisode, 0, RECORD_EPISODE, update_episode, {16, 0, 6, 8, 0, 14, 6}},
-    {KIND_CreateSuggestedAction, RECORD_ACTION, 0, create_action, {10, 0, 4, 8, 0, 14, 8}},
-    {KIND_UpdateActionStatus, 0, RECORD_ACTION, update_action, {18, 0, 6, 12, 0, 60, 6}},
-    {KIND_CreateArtifact, RECORD_ARTIFACT, 0, create_artifact, {12, 0, 2, 8, 0, 2, 8}},
-    {KIND_EvictArtifact, 0, RECORD_ARTIFACT, evict, {10, 0, 2, 5, 0, 1, 4}},
-    {KIND_ScheduleJob, RECORD_JOB, 0, schedule_job, {0, 12, 0, 6, 0, 0, 10}},
-    {KIND_ClaimWork, RECORD_EXECUTION, RECORD_JOB, claim_work, {0, 50, 0, 14, 0, 0, 10}},
-    {KIND_YieldWork, 0, RECORD_EXECUTION, work, {0, 12, 0, 5, 0, 0, 1}},
-    {KIND_ExpireWork, 0, RECORD_EXECUTION, work, {0, 16, 0, 5, 0, 0, 1}},
-    {KIND_CompleteJob, 0, RECORD_EXECUTION, work, {0, 14, 0, 5, 0, 0, 2}},
-    {KIND_StartWork, 0, RECORD_EXECUTION, work, {0, 24, 0, 5, 0, 0, 2}},
-    {KIND_CommitWork, 0, RECORD_EXECUTION, work, {0, 22, 0, 5, 0, 0, 3}},
-    {KIND_FailWork, 0, RECORD_EXECUTION, work, {0, 18, 0, 5, 0, 0, 1}},
-    {KIND_CancelJob, 0, RECORD_JOB, cancel_job, {0, 6, 0, 5, 0, 0, 2}},
-    {KIND_SetMeshRules, 0, 0, set_rules, {4, 6, 10, 5, 12, 1, 3}},
-    {KIND_DesignateCoordinator, 0, 0, designate, {0, 2, 1, 3, 0, 0, 0}},
-    {KIND_RouteKind, 0, 0, route_kind, {0, 8, 0, 4, 0, 0, 2}},
-    {KIND_Erase, 0, 0, erase, {5, 4, 5, 5, 2, 3, 10}},
-    {KIND_Abandon, 0, 0, abandon, {1, 1, 1, 1, 1, 1, 2}},
+    {KIND_IngestEvidence, RECORD_EVIDENCE, 0, ingest_evidence, {16, 2, 8, 8, 3, 6, 14, 4}},
+    {KIND_TombstoneEvidence, 0, RECORD_EVIDENCE, tombstone, {14, 2, 6, 6, 2, 4, 8, 5}},
+    {KIND_CreateEntity, RECORD_ENTITY, 0, create_entity, {0, 0, 5, 6, 0, 0, 10, 0}},
+    {KIND_AddEntityAlias, 0, RECORD_ENTITY, add_alias, {0, 0, 5, 5, 0, 0, 3, 0}},
+    {KIND_MergeEntities, 0, RECORD_ENTITY, merge_entities, {0, 0, 8, 6, 0, 0, 4, 0}},
+    {KIND_SplitEntity, RECORD_ENTITY, RECORD_ENTITY, split_entity, {0, 0, 5, 5, 0, 0, 2, 0}},
+    {KIND_CreateClaim, RECORD_CLAIM, 0, create_claim, {36, 0, 30, 14, 36, 4, 26, 34}},
+    {KIND_UpdateClaimStatus, 0, RECORD_CLAIM, update_claim, {20, 0, 30, 8, 50, 0, 6, 0}},
+    {KIND_UpdateClaimConfidence, 0, RECORD_CLAIM, update_confidence, {6, 0, 14, 6, 14, 0, 4, 5}},
+    {KIND_SupersedeClaim, 0, RECORD_CLAIM, supersede, {12, 0, 12, 8, 4, 2, 6, 2}},
+    {KIND_UserAssert, RECORD_CLAIM, RECORD_CLAIM, user_assert, {38, 2, 60, 22, 36, 22, 20, 70}},
+    {KIND_CreateEpisode, RECORD_EPISODE, 0, create_episode, {14, 0, 4, 8, 0, 8, 10, 8}},
+    {KIND_UpdateEpisode, 0, RECORD_EPISODE, update_episode, {16, 0, 6, 8, 0, 14, 6, 12}},
+    {KIND_CreateSuggestedAction, RECORD_ACTION, 0, create_action, {10, 0, 4, 8, 0, 14, 8, 4}},
+    {KIND_UpdateActionStatus, 0, RECORD_ACTION, update_action, {18, 0, 6, 12, 0, 60, 6, 2}},
+    {KIND_CreateArtifact, RECORD_ARTIFACT, 0, create_artifact, {12, 0, 2, 8, 0, 2, 8, 6}},
+    {KIND_EvictArtifact, 0, RECORD_ARTIFACT, evict, {10, 0, 2, 5, 0, 1, 4, 1}},
+    {KIND_ScheduleJob, RECORD_JOB, 0, schedule_job, {0, 12, 0, 6, 0, 0, 10, 0}},
+    {KIND_ClaimWork, RECORD_EXECUTION, RECORD_JOB, claim_work, {0, 50, 0, 14, 0, 0, 10, 0}},
+    {KIND_YieldWork, 0, RECORD_EXECUTION, work, {0, 12, 0, 5, 0, 0, 1, 0}},
+    {KIND_ExpireWork, 0, RECORD_EXECUTION, work, {0, 16, 0, 5, 0, 0, 1, 0}},
+    {KIND_CompleteJob, 0, RECORD_EXECUTION, work, {0, 14, 0, 5, 0, 0, 2, 0}},
+    {KIND_StartWork, 0, RECORD_EXECUTION, work, {0, 24, 0, 5, 0, 0, 2, 0}},
+    {KIND_CommitWork, 0, RECORD_EXECUTION, work, {0, 22, 0, 5, 0, 0, 3, 0}},
+    {KIND_FailWork, 0, RECORD_EXECUTION, work, {0, 18, 0, 5, 0, 0, 1, 0}},
+    {KIND_CancelJob, 0, RECORD_JOB, cancel_job, {0, 6, 0, 5, 0, 0, 2, 0}},
+    {KIND_SetMeshRules, 0, 0, set_rules, {4, 6, 10, 5, 12, 1, 3, 1}},
+    {KIND_DesignateCoordinator, 0, 0, designate, {0, 2, 1, 3, 0, 0, 0, 0}},
+    {KIND_RouteKind, 0, 0, route_kind, {0, 8, 0, 4, 0, 0, 2, 0}},
+    {KIND_Erase, 0, 0, erase, {5, 4, 5, 5, 2, 3, 10, 3}},
+    {KIND_Abandon, 0, 0, abandon, {1, 1, 1, 1, 1, 1, 2, 1}},
 };
 
 static bool has_sound(const struct making *making, uint32_t type)
@@ -786,7 +800,7 @@ static void some_fields(struct making *making, const struct recipe *recipe)
 static uint32_t soon_percent(const struct making *making, bool creation)
 {
     const struct value *assertion = value_get(&making->fields, "assert");
-    if (making->theme == THEME_LANES) { /* Lanes are set among the claims. */
+    if (making->theme == THEME_LANES || making->theme == THEME_FALLS) { /* All among all. */
         return 40;
     }
     switch (making->kind) {

@@ -334,8 +334,8 @@ static void records_are_named_after_key_and_content(void **state)
     static const char *const same[] = {
         "{\"alpha\":1,\"content\":{\"text\":\"x\"},\"idempotency_key\":\"k\",\"zeta\":2}",
         "{\"alpha\":1,\"content\":{\"text\":\"x\"},\"idempotency_key\":\"k\",\"zeta\":2,\"geo\":5}",
-        "{\"alpha\":1,\"content\":{\"text\":\"x\"},\"custom\":[1],\"idempotency_key\":\"k\","
-        "\"participants\":[2],\"zeta\":2}",
+        ("{\"alpha\":1,\"content\":{\"text\":\"x\"},\"custom\":[1],\"idempotency_key\":\"k\","
+         "\"participants\":[2],\"zeta\":2}"),
     };
     static const char *const other[] = {
         "{\"alpha\":1,\"content\":{\"text\":\"y\"},\"idempotency_key\":\"k\",\"zeta\":2}",

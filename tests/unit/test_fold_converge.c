@@ -89,6 +89,7 @@ static const struct {
     {"ascending, in heaps", ARRIVE_ASCENDING, 40, NULL},
     {"descending", ARRIVE_DESCENDING, 4, NULL},
     {"anyhow, in heaps", ARRIVE_ANYHOW, 60, NULL},
+    {"descending, in heaps", ARRIVE_DESCENDING, 50, NULL},
 };
 
 #define STORES COUNT_OF(plans)

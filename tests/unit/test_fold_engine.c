@@ -92,6 +92,18 @@ static void deliver(struct tale *tale, uint32_t op)
     assert_ok(offer(tale->store, wire, NOW_MS + 1000000, NULL));
 }
 
+/* Several at once. */
+static void deliver_all(struct tale *tale, uint32_t from, uint32_t to)
+{
+    struct txn *txn = begin_write(tale->store);
+    for (uint32_t op = from; op <= to; op++) {
+        const struct world_op *made = &tale->world->op[op];
+        struct bytes wire = segment_of_one(&tale->world->key[made->by], made->made);
+        assert_ok(offer_in(txn, wire, NOW_MS + 1000000, NULL));
+    }
+    assert_ok(txn_commit(txn));
+}
+
 /* The record made by an op, as it is now; "none" where there is none. */
 static void assert_status(struct tale *tale, uint32_t op, const char *want)
 {
@@ -216,6 +228,31 @@ static void a_machine_asks_for_an_action_that_the_user_decided(void **state)
     end(&tale);
 }
 
+/* When the first late claim comes, what it rests on has fallen once and for all; when the second
+ * comes, in the same commit, it stands again, and falls later. */
+static void a_support_stands_again_between_late_claims(void **state)
+{
+    (void)state;
+    struct tale tale = begin();
+    const char *reject = "{\"about\":@2,\"assert\":\"reject\"}";
+    (void)add(&tale, MACHINE, 100, KIND_CreateClaim, "{\"text\":\"a\"}");
+    (void)add(&tale, USER, 200, KIND_UserAssert, reject);
+    (void)add(&tale, USER, 300, KIND_UserAssert, "{\"about\":@2,\"assert\":\"pin\"}");
+    (void)add(&tale, USER, 500, KIND_UserAssert, reject);
+    uint32_t first = add(&tale, MACHINE, 150, KIND_CreateClaim,
+                         "{\"text\":\"b\",\"supports\":[@2]}");
+    (void)add(&tale, USER, 350, KIND_UserAssert, "{\"about\":@2,\"assert\":\"confirm\"}");
+    uint32_t second = add(&tale, MACHINE, 400, KIND_CreateClaim,
+                          "{\"text\":\"c\",\"supports\":[@2]}");
+    for (uint32_t op = 0; op < first; op++) {
+        deliver(&tale, op);
+    }
+    deliver_all(&tale, first, second);
+    assert_status(&tale, first, "Stale");
+    assert_status(&tale, second, "Stale");
+    end(&tale);
+}
+
 /* A setting is a record, though no op is there to name it: one of another type than any that is
  * asked for, once it has been set, and none before. */
 static void ops_name_a_setting(void **state)
@@ -329,6 +366,7 @@ int main(void)
         cmocka_unit_test_teardown(a_machine_asks_for_an_action_that_the_user_decided,
                                   support_teardown),
         cmocka_unit_test_teardown(an_entity_has_many_large_aliases, support_teardown),
+        cmocka_unit_test_teardown(a_support_stands_again_between_late_claims, support_teardown),
         cmocka_unit_test_teardown(ops_name_a_setting, support_teardown),
         cmocka_unit_test_teardown(a_claim_has_many_large_twins, support_teardown),
     };
