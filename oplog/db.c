@@ -111,7 +111,9 @@ static void row_fill(enum db db, struct bytes key, struct bytes head, struct byt
 /* May LMDB go this way? */
 static int check_way(struct txn *txn, enum db db, enum guard_way way, struct bytes key)
 {
-    return txn->guard == NULL ? 0 : guard_check(txn->guard, db, way, key, &txn->gaps[db], NULL);
+    return txn->guard == NULL || txn->cleared[db]
+               ? 0
+               : guard_check(txn->guard, db, way, key, &txn->gaps[db], NULL);
 }
 
 int db_schema(struct txn *txn, uint32_t *out)
@@ -326,7 +328,7 @@ static int check_step(struct db_cursor *cursor, MDB_cursor_op op, struct bytes k
     enum guard_way way;
     struct bytes at = key;
     cursor->bad_page = false;
-    if (cursor->txn->guard == NULL) {
+    if (cursor->txn->guard == NULL || cursor->txn->cleared[cursor->db]) {
         return 0;
     }
     int rv = step_way(cursor, op, &at, &way);
@@ -383,23 +385,16 @@ int db_seek_good(struct db_cursor *cursor, struct bytes from, struct bytes *key,
     return db_step_good(cursor, MDB_SET_RANGE, key, value, bad_rows);
 }
 
-/* LMDB follows every page of what it drops: all are gone through first. */
+/* LMDB follows every page of what it drops: all are gone through first. What comes afterwards has
+ * nothing to do with them any more. */
 int db_clear(struct txn *txn, enum db db)
 {
-    struct db_cursor *cursor;
-    struct bytes key = {0};
-    struct bytes value;
-    int rv = db_cursor(txn, db, &cursor);
+    int rv = txn->guard == NULL || txn->cleared[db] ? 0 : guard_check_all(txn->guard, db);
     if (rv != 0) {
         return rv;
     }
-    rv = db_step(cursor, MDB_FIRST, &key, &value);
-    while (rv == 0 || (rv == ERR_CORRUPT && !cursor->bad_page)) {
-        rv = db_step(cursor, MDB_NEXT, &key, &value);
-    }
-    if (rv != ERR_UNKNOWN_ID) {
-        return rv;
-    }
+    db_cursor_close(&txn->cursor[db]);
     txn->changes++;
+    txn->cleared[db] = true;
     return txn_error(txn, mdb_drop(txn->mdb, txn->store->dbi[db], 0));
 }

@@ -61,7 +61,8 @@ struct txn {
     MDB_txn *mdb;
     struct guard *guard; /* NULL where pages are not checked. */
     struct guard_gaps gaps[DB_COUNT];
-    uint64_t changes; /* Rows put and taken away. */
+    bool cleared[DB_COUNT]; /* Nothing of the database is left from before the transaction. */
+    uint64_t changes;       /* Rows put and taken away. */
     struct db_cursor cursor[DB_COUNT]; /* Opened on first use. */
     uint64_t next_n;                   /* The next arrival number, once known. */
     bool next_n_known;

@@ -705,6 +705,23 @@ int guard_check(struct guard *guard, enum db db, enum guard_way how, struct byte
     return rv;
 }
 
+int guard_check_all(struct guard *guard, enum db db)
+{
+    struct way way = {.guard = guard, .db = db, .tree = &guard->tree[db]};
+    struct bytes none = {0};
+    if (!guard->has_tree[db]) {
+        return ERR_CORRUPT;
+    }
+    if (way.tree->root == PAGES_NONE) {
+        return 0;
+    }
+    int rv = descend(&way, none, -1, false);
+    while (rv == 0 && way.high.data != NULL) { /* From each leaf to the next. */
+        rv = descend(&way, way.high, 0, false);
+    }
+    return rv;
+}
+
 int guard_get(struct guard *guard, enum db db, struct bytes key, struct guard_gaps *gaps,
               struct bytes *value)
 {

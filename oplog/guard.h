@@ -86,6 +86,9 @@ enum guard_way {
 int guard_check(struct guard *guard, enum db db, enum guard_way way, struct bytes key,
                 struct guard_gaps *gaps, struct bytes *past) ERR_MUST_CHECK;
 
+/* May LMDB go to all pages of a database, as it does to drop it? */
+int guard_check_all(struct guard *guard, enum db db) ERR_MUST_CHECK;
+
 /* The row with a key in the snapshot itself, found on the way that is checked: what LMDB would find
  * in a transaction that only reads. Good as long as the snapshot. ERR_UNKNOWN_ID, ERR_CORRUPT. */
 int guard_get(struct guard *guard, enum db db, struct bytes key, struct guard_gaps *gaps,

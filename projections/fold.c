@@ -573,6 +573,19 @@ static int settle(struct work *work, const struct turn *turn, const struct refs 
 
 /* One op ---------------------------------------------------------------------------------- */
 
+static int find_author(struct work *work, uint32_t ix, struct op_author *out)
+{
+    struct known_author *place = &work->authors[ix % AUTHORS_KEPT];
+    int rv = 0;
+    if (!place->known || place->ix != ix) {
+        *place = (struct known_author){.known = false, .ix = ix};
+        rv = author_key(work->txn, ix, &place->key);
+        place->known = rv == 0;
+    }
+    *out = place->key;
+    return rv;
+}
+
 static int begin_turn(struct work *work, const struct op_hash *part, const struct place *place,
                       const struct row *row, struct turn *turn)
 {
@@ -582,14 +595,7 @@ static int begin_turn(struct work *work, const struct op_hash *part, const struc
     turn->may_have_lanes = work->has_lanes;
     turn->may_have_rules = work->has_rules;
     memcpy(turn->hash, part->b, sizeof(turn->hash));
-    int rv = 0;
-    if (!work->has_author || work->author_ix != row->author_ix) {
-        rv = author_key(work->txn, row->author_ix, &work->author);
-        work->author_ix = row->author_ix;
-        work->has_author = rv == 0;
-    }
-    turn->author = work->author;
-    return rv;
+    return find_author(work, row->author_ix, &turn->author);
 }
 
 /* Evaluate the op that stands at a position. */

@@ -8,17 +8,23 @@
 #include "projections/queue.h"
 #include "projections/refs.h"
 
+/* The key of an author with a number. */
+#define AUTHORS_KEPT 16u
+struct known_author {
+    bool known;
+    uint32_t ix;
+    struct op_author key;
+};
+
 struct work {
     struct txn *txn;
     struct arena arena;
     struct tally tally;
     struct op_id latest; /* The greatest position evaluated before this run. */
     struct queue queue;
-    struct refs refs;        /* Of the op in hand. */
-    struct op_author author; /* The key of the author with this number, once known: … */
-    uint32_t author_ix;
-    bool has_author;
-    bool has_lanes; /* Some lane, some rule of the mesh may be set. */
+    struct refs refs;                          /* Of the op in hand. */
+    struct known_author authors[AUTHORS_KEPT]; /* At the place of its number, modulo. */
+    bool has_lanes;                            /* Some lane, some rule of the mesh may be set. */
     bool has_rules;
     bool has_twins;      /* Others have its id, and one may have stood in its place. */
     struct buf keys;     /* struct op_id: where it may have left entries before; … */
