@@ -7,11 +7,9 @@
 #define ID sizeof(struct op_id)
 #define PAIR (2 * ID)
 #define LANE_KEY 33u
-#define LANE_ROW 16u /* What kind of row: */
-#define ROW_MADE 0u
-#define ROW_VOID 1u
-#define ROW_SECOND 2u
+#define LANE_VOID 16u
 #define LANE_AT 17u
+#define LANE_OBJECT 16u
 #define VERSION_KEY 49u
 #define VERSION_REFUSED 32u
 #define VERSION_AT 33u
@@ -195,54 +193,61 @@ struct lane_row {
     uint8_t key[LANE_KEY];
     struct op_id at;
     uint8_t object[16];
+    struct op_id
+        second; /* Of the first row: where the lane's second object begins, if it has one. */
 };
 
-static void lane_key(uint8_t key[LANE_KEY], const struct op_id *lane, uint8_t kind,
+static void lane_key(uint8_t key[LANE_KEY], const struct op_id *lane, bool is_void,
                      const struct op_id *at)
 {
     memcpy(key, lane->b, ID);
-    key[LANE_ROW] = kind;
+    key[LANE_VOID] = is_void;
     memcpy(key + LANE_AT, at->b, ID);
+}
+
+static int lane_row_read(struct bytes value, struct lane_row *row)
+{
+    row->second = (struct op_id){{0}};
+    if (value.len != LANE_OBJECT && value.len != LANE_OBJECT + ID) {
+        return ERR_CORRUPT;
+    }
+    memcpy(row->object, value.data, LANE_OBJECT);
+    if (value.len > LANE_OBJECT) {
+        memcpy(row->second.b, value.data + LANE_OBJECT, ID);
+    }
+    return 0;
 }
 
 static int lane_row_next(struct txn *txn, struct lane_row *row)
 {
     struct bytes value;
     int rv = next_row(txn, DB_lanes, row->key, LANE_KEY, LANE_AT, &value);
-    if (rv == 0 && value.len != sizeof(row->object)) {
-        rv = ERR_CORRUPT;
-    }
     if (rv == 0) {
         memcpy(row->at.b, row->key + LANE_AT, ID);
-        memcpy(row->object, value.data, value.len);
+        rv = lane_row_read(value, row);
     }
     return rv;
 }
 
-/* The first row of a kind. */
-static int lane_row_first(struct txn *txn, const struct op_id *lane, uint8_t kind,
-                          struct lane_row *out)
+/* The first claim of a lane. */
+static int lane_first(struct txn *txn, const struct op_id *lane, struct lane_row *out)
 {
     struct op_id none = {{0}};
-    lane_key(out->key, lane, kind, &none);
+    lane_key(out->key, lane, false, &none);
     return lane_row_next(txn, out);
 }
 
-static int lane_row_put(struct txn *txn, const struct lane_place *place, uint8_t kind,
-                        const struct op_id *at)
+static int lane_row_put(struct txn *txn, const uint8_t key[LANE_KEY], const uint8_t object[16],
+                        const struct op_id *second)
 {
-    uint8_t key[LANE_KEY];
-    lane_key(key, &place->lane, kind, at);
-    return db_put(txn, DB_lanes, bytes_of(key, sizeof(key)),
-                  bytes_of(place->object, sizeof(place->object)));
-}
-
-static int lane_row_remove(struct txn *txn, const struct op_id *lane, uint8_t kind,
-                           const struct op_id *at)
-{
-    uint8_t key[LANE_KEY];
-    lane_key(key, lane, kind, at);
-    return remove_row(txn, DB_lanes, key, sizeof(key));
+    uint8_t value[LANE_OBJECT + ID];
+    size_t len = LANE_OBJECT;
+    memcpy(value, object, LANE_OBJECT);
+    if (op_id_is_set(second)) {
+        memcpy(value + len, second->b, ID);
+        len += ID;
+    }
+    return db_put(txn, DB_lanes, bytes_of(key, LANE_KEY), bytes_of(value, len));
 }
 
 static bool is_object(const struct lane_row *row, const uint8_t object[16])
@@ -250,98 +255,100 @@ static bool is_object(const struct lane_row *row, const uint8_t object[16])
     return memcmp(row->object, object, sizeof(row->object)) == 0;
 }
 
-/* Make the row of the second object that of the first claim with another object than the first one
- * has, looking on from a row; in place of the one that was there, if any. */
-static int settle_second(struct txn *txn, const struct op_id *lane, const struct lane_row *from,
-                         const uint8_t first[16])
+/* Where, from a row on, a claim has another object; all zero if none has. */
+static int find_other(struct txn *txn, const struct lane_row *from, const uint8_t object[16],
+                      struct op_id *out)
 {
-    struct lane_row was;
     struct lane_row row = *from;
-    struct lane_place second = {.lane = *lane};
-    int rv = lane_row_first(txn, lane, ROW_SECOND, &was);
-    if (rv == 0) {
-        rv = lane_row_remove(txn, lane, ROW_SECOND, &was.at);
-    }
-    rv = rv == ERR_UNKNOWN_ID ? 0 : rv;
-    while (rv == 0 && is_object(&row, first)) {
+    int rv = 0;
+    while (rv == 0 && is_object(&row, object)) {
         rv = lane_row_next(txn, &row);
     }
-    if (rv == 0) {
-        memcpy(second.object, row.object, sizeof(second.object));
-        rv = lane_row_put(txn, &second, ROW_SECOND, &row.at);
-    }
+    *out = rv == 0 ? row.at : (struct op_id){{0}};
     return rv == ERR_UNKNOWN_ID ? 0 : rv;
 }
 
-/* A claim has come. */
-static int made_comes(struct txn *txn, const struct lane_place *place, const struct op_id *at)
+/* A claim comes before the first one so far, which hands on where the second object begins. */
+static int first_comes(struct txn *txn, const struct lane_place *place, const uint8_t key[LANE_KEY],
+                       const struct lane_row *first)
 {
-    struct lane_row first;
-    struct lane_row next;
-    int rv = lane_row_first(txn, &place->lane, ROW_MADE, &first);
-    if (rv != 0) {
-        return rv;
-    }
-    if (!op_id_equal(&first.at, at)) {
-        if (is_object(&first, place->object)) {
-            return 0;
-        }
-        rv = lane_row_first(txn, &place->lane, ROW_SECOND, &next);
-        bool later = rv == 0 && op_id_compare(&next.at, at) < 0;
-        if (later || (rv != 0 && rv != ERR_UNKNOWN_ID)) {
-            return rv;
-        }
-        lane_key(next.key, &place->lane, ROW_MADE, at);
-        next.at = *at;
-        memcpy(next.object, place->object, sizeof(next.object));
-        return settle_second(txn, &place->lane, &next, first.object);
-    }
-    next = first;
-    rv = lane_row_next(txn, &next);
-    if (rv != 0 || is_object(&next, place->object)) { /* Alone, or as the first one was. */
-        return rv == ERR_UNKNOWN_ID ? 0 : rv;
-    }
-    return settle_second(txn, &place->lane, &next, place->object);
+    static const struct op_id none;
+    const struct op_id *second = is_object(first, place->object) ? &first->second : &first->at;
+    int rv = op_id_is_set(&first->second) ? lane_row_put(txn, first->key, first->object, &none) : 0;
+    return rv == 0 ? lane_row_put(txn, key, place->object, second) : rv;
 }
 
-/* One has gone. Where it was the first, or the second object's, the next ones are looked at: as
- * many as have one object. */
-static int made_goes(struct txn *txn, const struct lane_place *place, const struct op_id *at)
+static int later_comes(struct txn *txn, const struct lane_place *place, const uint8_t key[LANE_KEY],
+                       const struct op_id *at, const struct lane_row *first)
 {
-    struct lane_row first;
-    struct lane_row second;
-    int rv = lane_row_first(txn, &place->lane, ROW_SECOND, &second);
-    if (rv == 0) {
-        rv = lane_row_first(txn, &place->lane, ROW_MADE, &first);
-    }
-    if (rv != 0) { /* There was but one object. */
-        return rv == ERR_UNKNOWN_ID ? 0 : rv;
-    }
-    if (op_id_equal(&second.at, at)) {
-        lane_key(second.key, &place->lane, ROW_MADE, at);
-        rv = lane_row_next(txn, &second);
-        if (rv == ERR_UNKNOWN_ID) {
-            return lane_row_remove(txn, &place->lane, ROW_SECOND, at);
-        }
-        return rv == 0 ? settle_second(txn, &place->lane, &second, first.object) : rv;
-    }
-    bool was_first = op_id_compare(at, &first.at) < 0;
-    return was_first && !is_object(&first, place->object)
-               ? settle_second(txn, &place->lane, &first, first.object)
-               : 0;
+    static const struct op_id none;
+    bool begins = !is_object(first, place->object) &&
+                  (!op_id_is_set(&first->second) || op_id_compare(at, &first->second) < 0);
+    int rv = begins ? lane_row_put(txn, first->key, first->object, at) : 0;
+    return rv == 0 ? lane_row_put(txn, key, place->object, &none) : rv;
 }
 
 int lanes_put(struct txn *txn, const struct lane_place *place, bool is_void, const struct op_id *at)
 {
-    int rv = lane_row_put(txn, place, is_void ? ROW_VOID : ROW_MADE, at);
-    return rv == 0 && !is_void ? made_comes(txn, place, at) : rv;
+    static const struct op_id none;
+    uint8_t key[LANE_KEY];
+    struct lane_row first;
+    lane_key(key, &place->lane, is_void, at);
+    int rv = is_void ? ERR_UNKNOWN_ID : lane_first(txn, &place->lane, &first);
+    if (rv != 0) {
+        return rv == ERR_UNKNOWN_ID ? lane_row_put(txn, key, place->object, &none) : rv;
+    }
+    return op_id_compare(at, &first.at) < 0 ? first_comes(txn, place, key, &first)
+                                            : later_comes(txn, place, key, at, &first);
+}
+
+/* The first claim goes: the next one is told where the second object begins. If that was its own,
+ * the next ones are looked at: as many as have the same. */
+static int first_goes(struct txn *txn, const struct lane_row *first)
+{
+    struct lane_row next = *first;
+    int rv = remove_row(txn, DB_lanes, first->key, LANE_KEY);
+    if (rv == 0) {
+        rv = lane_row_next(txn, &next);
+    }
+    if (rv != 0) {
+        return rv == ERR_UNKNOWN_ID ? 0 : rv;
+    }
+    struct op_id second = first->second;
+    rv = is_object(&next, first->object) ? 0 : find_other(txn, &next, next.object, &second);
+    return rv == 0 && op_id_is_set(&second) ? lane_row_put(txn, next.key, next.object, &second)
+                                            : rv;
+}
+
+/* The claim goes with which the second object began. */
+static int second_goes(struct txn *txn, const struct lane_row *first, const uint8_t key[LANE_KEY])
+{
+    struct lane_row row;
+    struct op_id second = {{0}};
+    memcpy(row.key, key, LANE_KEY);
+    int rv = lane_row_next(txn, &row);
+    if (rv == 0) {
+        rv = find_other(txn, &row, first->object, &second);
+    }
+    rv = rv == ERR_UNKNOWN_ID ? 0 : rv;
+    return rv == 0 ? lane_row_put(txn, first->key, first->object, &second) : rv;
 }
 
 int lanes_remove(struct txn *txn, const struct lane_place *place, bool is_void,
                  const struct op_id *at)
 {
-    int rv = lane_row_remove(txn, &place->lane, is_void ? ROW_VOID : ROW_MADE, at);
-    return rv == 0 && !is_void ? made_goes(txn, place, at) : rv;
+    uint8_t key[LANE_KEY];
+    struct lane_row first;
+    lane_key(key, &place->lane, is_void, at);
+    int rv = is_void ? ERR_UNKNOWN_ID : lane_first(txn, &place->lane, &first);
+    if (rv != 0) {
+        return rv == ERR_UNKNOWN_ID ? remove_row(txn, DB_lanes, key, sizeof(key)) : rv;
+    }
+    if (op_id_equal(&first.at, at)) {
+        return first_goes(txn, &first);
+    }
+    rv = remove_row(txn, DB_lanes, key, sizeof(key));
+    return rv == 0 && op_id_equal(&first.second, at) ? second_goes(txn, &first, key) : rv;
 }
 
 int lanes_has(struct txn *txn, const struct lane_place *place, bool is_void, const struct op_id *at,
@@ -349,22 +356,25 @@ int lanes_has(struct txn *txn, const struct lane_place *place, bool is_void, con
 {
     uint8_t key[LANE_KEY];
     struct bytes value;
-    lane_key(key, &place->lane, is_void ? ROW_VOID : ROW_MADE, at);
+    struct lane_row row;
+    lane_key(key, &place->lane, is_void, at);
     int rv = db_get(txn, DB_lanes, bytes_of(key, sizeof(key)), &value);
-    *out = rv == 0 && bytes_equal(value, bytes_of(place->object, sizeof(place->object)));
+    if (rv == 0) {
+        rv = lane_row_read(value, &row);
+    }
+    *out = rv == 0 && is_object(&row, place->object);
     return rv == ERR_UNKNOWN_ID ? 0 : rv;
 }
 
-/* Either the first claim of the lane has another object, or the one that has another than that. */
+/* Either the first claim of the lane has another object, or the one with which the second begins.
+ */
 int lanes_conflict(struct txn *txn, const struct lane_place *place, const struct op_id *before,
                    bool *out)
 {
-    struct lane_row row;
-    int rv = lane_row_first(txn, &place->lane, ROW_MADE, &row);
-    if (rv == 0 && is_object(&row, place->object)) {
-        rv = lane_row_first(txn, &place->lane, ROW_SECOND, &row);
-    }
-    *out = rv == 0 && op_id_compare(&row.at, before) < 0;
+    struct lane_row first = {.second = {{0}}};
+    int rv = lane_first(txn, &place->lane, &first);
+    const struct op_id *other = is_object(&first, place->object) ? &first.second : &first.at;
+    *out = rv == 0 && op_id_is_set(other) && op_id_compare(other, before) < 0;
     return rv == ERR_UNKNOWN_ID ? 0 : rv;
 }
 
@@ -378,11 +388,8 @@ int lanes_next(struct txn *txn, struct lane_walk *walk)
 {
     struct bytes value;
     int rv = next_row(txn, DB_lanes, walk->key, sizeof(walk->key), ID, &value);
-    if (rv == 0 && walk->key[LANE_ROW] == ROW_SECOND) {
-        rv = ERR_UNKNOWN_ID; /* It was among those before. */
-    }
     if (rv == 0) {
-        walk->is_void = walk->key[LANE_ROW] == ROW_VOID;
+        walk->is_void = walk->key[LANE_VOID] != 0;
         memcpy(walk->at.b, walk->key + LANE_AT, ID);
     }
     return rv;

@@ -4,11 +4,11 @@
  *   reads      key 16 ‖ at 16                 flags 1, and by flags: record 16, hash 16;
  *                                              the highest bit of the key is flipped
  *   marks      at 16 ‖ key 16                 (nothing)
- *   lanes      lane 16 ‖ 0, 1 or 2 ‖ at 16       object 16; 1: void, 2: the second
+ *   lanes      lane 16 ‖ void 1 ‖ at 16          object 16, and in the first row: second 16
  *   versions   at 16 ‖ record 16 ‖ refused 1 ‖ at 16 (nothing)
  *
- * Of the claims of a lane the first one with another object than the very first has has a second
- * row, so that a conflict is found without a look at all the others.
+ * The first claim of a lane that has several objects says where the second one begins, so that a
+ * conflict is found without a look at all the others.
  *
  * A key is the id of a record, or of the members of a lane. What follows from an op's payload alone
  * (its target, its supports, the keyed record that it makes) has a row of reads; whatever else it
