@@ -4,7 +4,7 @@
 #include "node/staging.h"
 #include "oplog/kinds.h"
 #include "oplog/log.h"
-#include "projections/links.h"
+#include "oplog/makers.h"
 
 /* Adding ---------------------------------------------------------------------------------- */
 
@@ -98,19 +98,20 @@ static int push_target(struct act *act, const struct op_id *id, const struct op_
 /* The ops that made the record: one, or all that have its key and content. */
 static int list_makers(struct act *act, struct value *ops)
 {
-    struct op_hash part = {{0}};
+    struct op_hash part;
     struct place place;
-    struct reader reader = {.at = {{0}}};
+    struct maker maker = {.n = 0};
     int rv = 0;
-    if (!op_id_is_set(&act->before.maker)) {
+    if (!op_id_is_hashed(&act->subject)) {
         rv = order_standing(act->txn, &act->subject, &part, &place);
         return rv == 0 ? push_target(act, &act->subject, &part, ops) : rv;
     }
-    while (rv == 0 && (rv = reads_next(act->txn, &act->subject, &reader)) == 0) {
-        if ((reader.flags & LINK_MAKES) != 0) {
-            memcpy(part.b, reader.hash, sizeof(reader.hash));
-            rv = push_target(act, &reader.at, &part, ops);
+    while (rv == 0 && (rv = makers_next(act->txn, &act->subject, &maker)) == 0) {
+        rv = order_standing(act->txn, &maker.id, &part, &place);
+        if (rv == 0) {
+            rv = push_target(act, &maker.id, &part, ops);
         }
+        rv = rv == ERR_UNKNOWN_ID ? 0 : rv; /* It does not stand. */
     }
     return rv == ERR_UNKNOWN_ID ? 0 : rv;
 }

@@ -56,6 +56,11 @@ static inline struct op_id op_id_of_hash(const uint8_t hash[32])
     return id;
 }
 
+static inline bool op_id_is_hashed(const struct op_id *id)
+{
+    return (id->b[0] & 0x80) != 0;
+}
+
 /* The first 8 bytes of BLAKE2b-256 of the key. */
 struct node_id node_id_of(const struct op_author *author);
 

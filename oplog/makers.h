@@ -1,5 +1,4 @@
 /* makers.h - Which ops make a keyed record: a row for each that is here (spec/folds.md, "Records").
- * For the files of oplog/ only.
  *
  * What makes any other record is the op with its id. */
 #ifndef OPLOG_MAKERS_H

@@ -2,6 +2,7 @@
 
 #include "fsm/action.h"
 #include "fsm/episode.h"
+#include "oplog/makers.h"
 #include "projections/claims.h"
 
 /* Guards of the user's events that do not hold never refuse: they hold by being the user's. */
@@ -30,25 +31,14 @@ static bool is_for_type(const struct value *assertion, uint8_t type)
     }
 }
 
-/* Is the op that the user has seen one that makes the record? */
-static int is_right_content(struct turn *turn, struct bytes hash, bool *out)
+/* Does the op that stands at a position have this hash? */
+static int stands_there(struct turn *turn, const struct op_id *at, struct bytes hash, bool *out)
 {
     struct op_hash part;
     struct place place;
     struct row row;
-    struct reader reader = {.at = {{0}}};
-    const struct op_id *maker = state_maker(&turn->subject, &turn->target);
     *out = false;
-    int rv = 0;
-    if (op_id_is_set(&turn->subject.maker)) {
-        while (!*out && (rv = reads_next(turn->txn, &turn->target, &reader)) == 0 &&
-               op_id_compare(&reader.at, &turn->at) < 0) {
-            *out = (reader.flags & LINK_MAKES) != 0 &&
-                   memcmp(reader.hash, hash.data, sizeof(reader.hash)) == 0;
-        }
-        return rv == ERR_UNKNOWN_ID ? 0 : rv;
-    }
-    rv = order_standing(turn->txn, maker, &part, &place);
+    int rv = order_standing(turn->txn, at, &part, &place);
     if (rv == 0) {
         rv = log_row(turn->txn, place.n, &row);
     }
@@ -56,7 +46,27 @@ static int is_right_content(struct turn *turn, struct bytes hash, bool *out)
         struct op_hash made = op_hash(&row.op);
         *out = bytes_equal(hash, bytes_of(made.b, sizeof(made.b)));
     }
-    return rv == ERR_UNKNOWN_ID ? ERR_CORRUPT : rv;
+    return rv;
+}
+
+/* Is the op that the user has seen one that makes the record? */
+static int is_right_content(struct turn *turn, struct bytes hash, bool *out)
+{
+    struct maker maker = {.n = 0};
+    int rv = 0;
+    *out = false;
+    if (!op_id_is_hashed(&turn->target)) {
+        rv = stands_there(turn, &turn->target, hash, out);
+        return rv == ERR_UNKNOWN_ID ? ERR_CORRUPT : rv;
+    }
+    while (!*out && (rv = makers_next(turn->txn, &turn->target, &maker)) == 0 &&
+           op_id_compare(&maker.id, &turn->at) < 0) {
+        rv = stands_there(turn, &maker.id, hash, out);
+        if (rv != 0 && rv != ERR_UNKNOWN_ID) {
+            return rv;
+        }
+    }
+    return rv == ERR_UNKNOWN_ID ? 0 : rv;
 }
 
 static void set_flag(struct turn *turn, uint8_t flag)

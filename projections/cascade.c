@@ -58,7 +58,7 @@ static int support_fell(struct work *work, const struct op_id *made, const struc
         rv = log_row(work->txn, place.n, &row);
     }
     if (rv == 0) {
-        rv = work_read_refs(work, &row, part.b, &fields, &fits, &here, &work->refs);
+        rv = work_read_refs(work, &row, &fields, &fits, &here, &work->refs);
     }
     for (uint32_t i = 0; rv == 0 && fits && !*out && i < work->refs.support_count; i++) {
         rv = fell_at(work, &work->refs.supports[i], at, out);

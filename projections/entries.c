@@ -2,6 +2,7 @@
 
 #include "oplog/db.h"
 #include "oplog/kinds.h"
+#include "oplog/makers.h"
 #include "projections/ids.h"
 #include "projections/work.h"
 
@@ -47,6 +48,19 @@ static int skip_asked(struct work *work, const struct op_id *key, const struct o
     return 0;
 }
 
+/* The ops that make a keyed record, or would, after a position and up to another. */
+static int push_makers(struct work *work, const struct op_id *key, const struct op_id *after,
+                       const struct op_id *until)
+{
+    struct maker maker = {.id = *after, .n = UINT64_MAX};
+    int rv = 0;
+    while (rv == 0 && (rv = makers_next(work->txn, key, &maker)) == 0 &&
+           op_id_compare(&maker.id, until) <= 0) {
+        rv = work_push_op(work, &maker.id);
+    }
+    return rv;
+}
+
 int work_push_readers(struct work *work, const struct op_id *key, const struct op_id *after,
                       const struct op_id *until)
 {
@@ -55,9 +69,13 @@ int work_push_readers(struct work *work, const struct op_id *key, const struct o
     memset(end.b, 0xff, sizeof(end.b));
     end = until != NULL ? *until : end;
     int rv = skip_asked(work, key, &end, &reader.at);
+    struct op_id from = reader.at;
     while (rv == 0 && (rv = reads_next(work->txn, key, &reader)) == 0 &&
            op_id_compare(&reader.at, &end) <= 0) {
         rv = work_push_op(work, &reader.at);
+    }
+    if ((rv == 0 || rv == ERR_UNKNOWN_ID) && op_id_is_hashed(key)) {
+        rv = push_makers(work, key, &from, &end);
     }
     return rv == ERR_UNKNOWN_ID ? 0 : rv;
 }
@@ -335,7 +353,7 @@ static int spread_through_supports(struct work *work, const struct spread *sprea
     if (rv != 0 || refs == NULL) {
         return rv != 0 ? rv : ERR_NO_MEMORY;
     }
-    rv = work_read_refs(work, &row, part.b, &fields, &fits, &here, refs);
+    rv = work_read_refs(work, &row, &fields, &fits, &here, refs);
     for (uint32_t i = 0; rv == 0 && fits && i < refs->support_count; i++) {
         rv = push_supports(work, spread, &refs->supports[i], made);
     }

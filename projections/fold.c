@@ -41,8 +41,8 @@ static int payload_suffices(const struct row *row, bool *out)
     return rv;
 }
 
-int work_read_refs(struct work *work, const struct row *row, const uint8_t hash[16],
-                   struct value *fields, bool *fits, bool *here, struct refs *refs)
+int work_read_refs(struct work *work, const struct row *row, struct value *fields, bool *fits,
+                   bool *here, struct refs *refs)
 {
     *fits = false;
     int rv = payload_suffices(row, here);
@@ -54,7 +54,7 @@ int work_read_refs(struct work *work, const struct row *row, const uint8_t hash[
         return arena_error(&work->arena) != 0 ? ERR_NO_MEMORY : rv;
     }
     *fits = ops_check(row->op.kind, fields, NULL) == 0;
-    return *fits ? refs_read(row, hash, fields, refs) : 0;
+    return *fits ? refs_read(row, fields, refs) : 0;
 }
 
 /* What was there of an op before ------------------------------------------------------- */
@@ -115,7 +115,7 @@ static int note_edit_lanes(struct work *work, const struct value *fields, const 
 }
 
 /* Take back the rows that one op with an id may have. */
-static int unlink_op(struct work *work, const struct row *row, const uint8_t hash[16])
+static int unlink_op(struct work *work, const struct row *row)
 {
     struct op_id at = row->op.id;
     uint32_t kind = row->op.kind;
@@ -127,7 +127,7 @@ static int unlink_op(struct work *work, const struct row *row, const uint8_t has
     if (op_payload_is_broken(&row->op, row->payload_state)) {
         return 0; /* It never stood. */
     }
-    int rv = work_read_refs(work, row, hash, &fields, &fits, &here, refs);
+    int rv = work_read_refs(work, row, &fields, &fits, &here, refs);
     if (rv != 0 || !fits) {
         return rv;
     }
@@ -171,7 +171,7 @@ static int unlink_all(struct work *work, const struct op_id *at)
         }
         if (rv == 0) {
             arena_reset(&work->arena); /* There may be any number of them. */
-            rv = unlink_op(work, &row, part);
+            rv = unlink_op(work, &row);
         }
     }
     arena_reset(&work->arena);
@@ -586,15 +586,14 @@ static int find_author(struct work *work, uint32_t ix, struct op_author *out)
     return rv;
 }
 
-static int begin_turn(struct work *work, const struct op_hash *part, const struct place *place,
-                      const struct row *row, struct turn *turn)
+static int begin_turn(struct work *work, const struct place *place, const struct row *row,
+                      struct turn *turn)
 {
     turn->time_ms = op_id_wall_ms(&row->op.id);
     turn->kind = row->op.kind;
     turn->by_user = place->user;
     turn->may_have_lanes = work->has_lanes;
     turn->may_have_rules = work->has_rules;
-    memcpy(turn->hash, part->b, sizeof(turn->hash));
     return find_author(work, row->author_ix, &turn->author);
 }
 
@@ -604,9 +603,9 @@ static int evaluate_standing(struct work *work, const struct op_hash *part,
 {
     bool fits;
     bool here;
-    int rv = begin_turn(work, part, place, row, turn);
+    int rv = begin_turn(work, place, row, turn);
     if (rv == 0) {
-        rv = work_read_refs(work, row, part->b, &turn->fields, &fits, &here, &work->refs);
+        rv = work_read_refs(work, row, &turn->fields, &fits, &here, &work->refs);
     }
     if (rv != 0) {
         return rv;

@@ -97,28 +97,18 @@ static int reader_read(struct bytes value, struct reader *out)
             memcpy(out->record.b, body.data, ID);
         }
     }
-    if (rv == 0 && (flags & LINK_MAKES) != 0) {
-        rv = cursor_take(&in, sizeof(out->hash), &body);
-        if (rv == 0) {
-            memcpy(out->hash, body.data, sizeof(out->hash));
-        }
-    }
     return rv == 0 && cursor_left(&in) == 0 ? 0 : ERR_CORRUPT;
 }
 
 int reads_put(struct txn *txn, const struct op_id *key, const struct reader *reader)
 {
     uint8_t row[PAIR];
-    uint8_t value[1 + ID + sizeof(reader->hash)];
+    uint8_t value[1 + ID];
     size_t len = 1;
     value[0] = reader->flags;
     if ((reader->flags & LINK_KEYED) != 0) {
         memcpy(value + len, reader->record.b, ID);
         len += ID;
-    }
-    if ((reader->flags & LINK_MAKES) != 0) {
-        memcpy(value + len, reader->hash, sizeof(reader->hash));
-        len += sizeof(reader->hash);
     }
     reads_key(row, key, &reader->at);
     return db_put(txn, DB_reads, bytes_of(row, sizeof(row)), bytes_of(value, len));

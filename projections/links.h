@@ -1,7 +1,7 @@
 /* links.h - Which ops may come out otherwise when something changes (spec/folds.md, "A late op").
  *
  * Everything works inside the caller's transaction. The layouts:
- *   reads      key 16 ‖ at 16                 flags 1, and by flags: record 16, hash 16;
+ *   reads      key 16 ‖ at 16                 flags 1, and by flags: record 16;
  *                                              the highest bit of the key is flipped
  *   marks      at 16 ‖ key 16                 (nothing)
  *   lanes      lane 16 ‖ void 1 ‖ at 16          object 16, and in the first row: second 16
@@ -11,8 +11,8 @@
  * conflict is found without a look at all the others.
  *
  * A key is the id of a record, or of the members of a lane. What follows from an op's payload alone
- * (its target, its supports, the keyed record that it makes) has a row of reads; whatever else it
- * reads or changes has one of marks besides. */
+ * (its target, its supports) has a row of reads, and the keyed record that it makes one of makers
+ * (oplog/makers.h); whatever else it reads or changes has one of marks besides. */
 #ifndef PROJECTIONS_LINKS_H
 #define PROJECTIONS_LINKS_H
 
@@ -21,14 +21,12 @@
 
 #define LINK_SUPPORT 1u /* The record that the op makes rests on the key. */
 #define LINK_KEYED 2u   /* … and has this id, which is not the op's. */
-#define LINK_MAKES 4u   /* The op makes the key, or would if it were not there. */
 
 /* One op that reads something. */
 struct reader {
     struct op_id at;
     uint8_t flags;
     struct op_id record; /* LINK_SUPPORT: what it makes. */
-    uint8_t hash[16];    /* LINK_MAKES: the first half of its hash. */
 };
 
 /* Note it; flags add up where the op has a row already. Take its row away, if it has one. */

@@ -39,14 +39,12 @@ static void read_supports(const struct value *fields, struct refs *out)
     }
 }
 
-int refs_read(const struct row *row, const uint8_t hash[16], const struct value *fields,
-              struct refs *out)
+int refs_read(const struct row *row, const struct value *fields, struct refs *out)
 {
     uint32_t kind = row->op.kind;
     enum keyed keyed = KEYED_NOT;
     const struct kind_rule *rule = kind_rule(kind);
     out->at = row->op.id;
-    memcpy(out->hash, hash, sizeof(out->hash));
     out->has_target = rule->target != NULL && field_id(fields, rule->target, &out->target);
     out->creates = creates_record(kind);
     out->made = out->at;
@@ -63,33 +61,15 @@ int refs_read(const struct row *row, const uint8_t hash[16], const struct value 
     return rv;
 }
 
-/* Its one row under a key. */
-static struct reader reader_of(const struct refs *refs, const struct op_id *key, bool supports)
-{
-    struct reader reader = {.at = refs->at, .record = refs->made};
-    if (supports) {
-        reader.flags = LINK_SUPPORT | (refs->keyed ? LINK_KEYED : 0);
-    }
-    if (refs->keyed && op_id_equal(key, &refs->made)) {
-        reader.flags |= LINK_MAKES;
-        memcpy(reader.hash, refs->hash, sizeof(reader.hash));
-    }
-    return reader;
-}
-
 int refs_link(struct txn *txn, const struct refs *refs)
 {
     int rv = 0;
+    struct reader reader = {.at = refs->at, .record = refs->made};
     if (refs->has_target) {
-        struct reader reader = reader_of(refs, &refs->target, false);
         rv = reads_put(txn, &refs->target, &reader);
     }
-    if (rv == 0 && refs->keyed) {
-        struct reader reader = reader_of(refs, &refs->made, false);
-        rv = reads_put(txn, &refs->made, &reader);
-    }
+    reader.flags = LINK_SUPPORT | (refs->keyed ? LINK_KEYED : 0);
     for (uint32_t i = 0; rv == 0 && i < refs->support_count; i++) {
-        struct reader reader = reader_of(refs, &refs->supports[i], true);
         rv = reads_put(txn, &refs->supports[i], &reader);
     }
     return rv;
@@ -98,9 +78,6 @@ int refs_link(struct txn *txn, const struct refs *refs)
 int refs_unlink(struct txn *txn, const struct refs *refs)
 {
     int rv = refs->has_target ? reads_remove(txn, &refs->target, &refs->at) : 0;
-    if (rv == 0 && refs->keyed) {
-        rv = reads_remove(txn, &refs->made, &refs->at);
-    }
     for (uint32_t i = 0; rv == 0 && i < refs->support_count; i++) {
         rv = reads_remove(txn, &refs->supports[i], &refs->at);
     }

@@ -9,7 +9,6 @@
 
 struct refs {
     struct op_id at;
-    uint8_t hash[16]; /* The first half of the op's. */
     bool has_target;
     struct op_id target;
     bool creates;
@@ -24,8 +23,7 @@ struct refs {
 };
 
 /* Of an op whose fields ops_check has said yes to. */
-int refs_read(const struct row *row, const uint8_t hash[16], const struct value *fields,
-              struct refs *out) ERR_MUST_CHECK;
+int refs_read(const struct row *row, const struct value *fields, struct refs *out) ERR_MUST_CHECK;
 
 /* Put its rows of reads, or take them away. */
 int refs_link(struct txn *txn, const struct refs *refs) ERR_MUST_CHECK;

@@ -27,7 +27,6 @@ struct turn {
     uint64_t time_ms;
     uint32_t kind;
     struct op_author author;
-    uint8_t hash[16]; /* The first half of the op's. */
     bool by_user;
     bool may_have_lanes; /* Some lane, some rule may be set before the op. */
     bool may_have_rules;

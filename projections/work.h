@@ -69,11 +69,11 @@ int work_push_readers(struct work *work, const struct op_id *key, const struct o
 int work_push_namers(struct work *work, const struct op_id *version, const struct op_id *record,
                      const struct op_id *after) ERR_MUST_CHECK;
 
-/* What the payload of an op with this hash, which stands or could, links it to, and its fields,
- * which last as long as the arena. *here false: a part of the payload is missing that matters;
- * *fits false: so, or it is not one of its kind. */
-int work_read_refs(struct work *work, const struct row *row, const uint8_t hash[16],
-                   struct value *fields, bool *fits, bool *here, struct refs *refs) ERR_MUST_CHECK;
+/* What the payload of an op that stands, or could, links it to, and its fields, which last as long
+ * as the arena. *here false: a part of the payload is missing that matters; *fits false: so, or it
+ * is not one of its kind. */
+int work_read_refs(struct work *work, const struct row *row, struct value *fields, bool *fits,
+                   bool *here, struct refs *refs) ERR_MUST_CHECK;
 
 /* Make the entry of a record at a position this state, NULL: none; and find what may come out
  * otherwise. before is the state before the position, NULL: there was no record. */
