@@ -56,13 +56,29 @@ int tally_put(struct txn *txn, const struct tally *tally)
 
 /* Entries ----------------------------------------------------------------------------- */
 
-static int now_read(struct bytes value, struct entry *out)
+/* A keyed record that is as it was made does not name its maker: that is its version. */
+static size_t now_pack(const struct entry *now, uint8_t row[ID + STATE_BYTES_MAX])
+{
+    struct state state = now->state;
+    if (op_id_equal(&state.maker, &now->at)) {
+        state.maker = (struct op_id){{0}};
+    }
+    memcpy(row, now->at.b, ID);
+    return ID + state_pack(&state, row + ID);
+}
+
+static int now_read(const struct op_id *id, struct bytes value, struct entry *out)
 {
     if (value.len < ID) {
         return ERR_CORRUPT;
     }
     memcpy(out->at.b, value.data, ID);
-    return state_unpack(bytes_of(value.data + ID, value.len - ID), &out->state);
+    int rv = state_unpack(bytes_of(value.data + ID, value.len - ID), &out->state);
+    bool is_keyed = op_id_is_hashed(id) && out->state.type < RECORD_RULE;
+    if (is_keyed && !op_id_is_set(&out->state.maker)) {
+        out->state.maker = out->at;
+    }
+    return rv;
 }
 
 int record_now(struct txn *txn, const struct op_id *id, struct entry *out)
@@ -70,7 +86,7 @@ int record_now(struct txn *txn, const struct op_id *id, struct entry *out)
     struct op_id key = id_key(id);
     struct bytes value;
     int rv = db_get(txn, DB_records, id_bytes(&key), &value);
-    return rv != 0 ? rv : now_read(value, out);
+    return rv != 0 ? rv : now_read(id, value, out);
 }
 
 static void history_key(uint8_t key[HISTORY_KEY], const struct op_id *id, const struct op_id *at)
@@ -204,7 +220,7 @@ static void status_key(uint8_t key[STATUS_KEY], const struct op_id *id, uint8_t 
 /* Most records are so. What is asked for is mostly something else, and has rows. */
 static bool is_common(uint8_t type, uint8_t status)
 {
-    return (type == RECORD_CLAIM && status == CLAIM_CLAIM) ||
+    return (type == RECORD_CLAIM && (status == CLAIM_CLAIM || status == CLAIM_HINT)) ||
            (type == RECORD_EVIDENCE && status == EVIDENCE_PRESENT);
 }
 
@@ -247,9 +263,8 @@ static int set_now(struct txn *txn, struct tally *tally, const struct op_id *id,
     if (to != NULL) {
         digest_add(&tally->digest, id, &to->at, &to->state);
         tally->records++;
-        memcpy(row, to->at.b, ID);
-        size_t len = state_pack(&to->state, row + ID);
-        rv = db_put(txn, DB_records, id_bytes(&key), bytes_of(row, ID + len));
+        size_t len = now_pack(to, row);
+        rv = db_put(txn, DB_records, id_bytes(&key), bytes_of(row, len));
     } else {
         rv = db_delete(txn, DB_records, id_bytes(&key));
     }
@@ -374,7 +389,7 @@ static int seek_in_half(struct txn *txn, const struct op_id *from, struct op_id 
     if (rv == 0) {
         memcpy(first.b, key.data, ID);
         *id = id_key(&first);
-        rv = now_read(value, out);
+        rv = now_read(id, value, out);
     }
     return rv;
 }

@@ -1,10 +1,11 @@
 /* records.h - The records and their histories, as rows (spec/folds.md, "Records").
  *
  * Everything works inside the caller's transaction. "Not there" is ERR_UNKNOWN_ID. The layouts:
- *   records    id* 16           version 16 ‖ state     what it is now
+ *   records    id* 16           version 16 ‖ state     what it is now; without its maker where
+ *                                                       that is the version
  *   history    id* 16 ‖ at 16   state                  what it was before, entry by entry
  *   statuses   type 1 ‖ status 1 ‖ id 16               what is so now, but for present evidence
- *                                                       and claims that are Claim
+ *                                                       and claims that are Claim or Hint
  * id* has the highest bit flipped, as the key of reads has. */
 #ifndef PROJECTIONS_RECORDS_H
 #define PROJECTIONS_RECORDS_H
