@@ -59,9 +59,10 @@
 #define LIMIT_BLOB GIB(1)              /* P  bytes of content outside the log */
 
 /* The store (spec/store.md). */
-#define LIMIT_GROUP_OPS 2048u          /* own ops in one commit */
+#define LIMIT_GROUP_OPS 16384u         /* own ops in one commit */
 #define LIMIT_TXN_OPS 16384u           /* foreign ops in one commit */
 #define LIMIT_TXN_BYTES MIB(16)        /* their bytes */
+#define LIMIT_KNOWN_PAGES 64u          /* a file with fewer is checked as a whole when it is opened */
 #define LIMIT_SETTLE_CHANGES 16384u    /* rows changed by a commit that is followed by a small one */
 #define LIMIT_READERS 512u
 #define LIMIT_DATABASES 32u

@@ -86,6 +86,10 @@ int value_to_msgpack(const struct value *value, struct buf *out) ERR_MUST_CHECK;
  * are copied into the arena. */
 int value_from_msgpack(struct arena *arena, struct bytes in, struct value *out) ERR_MUST_CHECK;
 
+/* The same for bytes that mp_check is known to have said yes to. */
+int value_from_msgpack_known(struct arena *arena, struct bytes in,
+                             struct value *out) ERR_MUST_CHECK;
+
 /* Append the DAG-CBOR form: shortest heads, keys in its order (the shorter first, then by bytes)
  * whatever order the maps have, floats as 64 bits, links as tag 42. Invalid UTF-8, NaN or infinity,
  * a key twice or "/", a link that is no CID of version 1: ERR_MALFORMED; over LIMIT_TOKEN_DEPTH or

@@ -235,13 +235,16 @@ static struct value read_object(struct arena *arena, const msgpack_object *objec
 
 int value_from_msgpack(struct arena *arena, struct bytes in, struct value *out)
 {
-    *out = value_null();
     int err = mp_check(in);
-    if (err != 0) {
-        return err;
-    }
+    *out = value_null();
+    return err != 0 ? err : value_from_msgpack_known(arena, in, out);
+}
 
+int value_from_msgpack_known(struct arena *arena, struct bytes in, struct value *out)
+{
+    int err = 0;
     size_t used = 0;
+    *out = value_null();
     msgpack_unpacked unpacked;
     msgpack_unpacked_init(&unpacked);
     msgpack_unpack_return got = msgpack_unpack_next(&unpacked, (const char *)in.data, in.len,

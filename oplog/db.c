@@ -61,15 +61,20 @@ static MDB_val val_of(struct bytes bytes)
 
 /* Checks ------------------------------------------------------------------------------- */
 
+/* The names of the databases, with zeros behind. */
+static const char name_keys[DB_COUNT][crypto_shorthash_KEYBYTES] = {
+#define NAME_KEY(name) #name,
+    DB_TABLE(NAME_KEY)
+#undef NAME_KEY
+};
+
 /* The key goes in as well, so that a row that has come to stand under another is found out. */
 static void row_check(enum db db, struct bytes key, struct bytes value, uint8_t out[CHECK_BYTES])
 {
-    uint8_t name[crypto_shorthash_KEYBYTES] = {0};
     uint8_t under[crypto_shorthash_KEYBYTES] = {0};
     uint8_t hash[crypto_shorthash_BYTES];
     _Static_assert(sizeof(under) >= sizeof(hash), "a hash is part of a key");
-    memcpy(name, db_names[db], strlen(db_names[db]));
-    crypto_shorthash(under, key.data, key.len, name);
+    crypto_shorthash(under, key.data, key.len, (const uint8_t *)name_keys[db]);
     crypto_shorthash(hash, value.data, value.len, under);
     memcpy(out, hash, CHECK_BYTES);
 }

@@ -25,6 +25,7 @@ struct guard {
     struct pages pages;
     uint64_t *free_map;
     _Atomic uint64_t *good; /* Pages of databases that have been checked. */
+    bool is_known;          /* All of it has been checked, or was written here. */
     struct tree tree[DB_COUNT];
     bool has_tree[DB_COUNT];
 };
@@ -152,6 +153,8 @@ static int find_trees(struct guard *guard)
     return rv;
 }
 
+static bool is_small_and_whole(struct guard *guard);
+
 /* Read what a snapshot consists of. A writer may have moved on meanwhile: ERR_UNKNOWN_ID. */
 static int read_snapshot(struct guard *guard, uint64_t txn)
 {
@@ -220,7 +223,11 @@ static int make_snapshot(struct guard_file *file, uint64_t txn, struct guard **o
         rv = read_snapshot(guard, txn);
     }
     if (rv == 0 && follows(guard, file->newest)) {
-        keep_good(guard, file->newest, guard->pages.meta.txn == file->own_txn);
+        bool own = guard->pages.meta.txn == file->own_txn;
+        keep_good(guard, file->newest, own);
+        guard->is_known = own && file->newest->is_known;
+    } else if (rv == 0) {
+        guard->is_known = is_small_and_whole(guard);
     }
     if (rv != 0) {
         guard_free(guard);
@@ -695,7 +702,7 @@ int guard_check(struct guard *guard, enum db db, enum guard_way how, struct byte
     if (guard->tree[db].root == PAGES_NONE) {
         return 0;
     }
-    if (is_known(gaps, how, key)) {
+    if (guard->is_known || is_known(gaps, how, key)) {
         return 0;
     }
     int rv = check_way(&way, how, key, gaps);
@@ -705,21 +712,41 @@ int guard_check(struct guard *guard, enum db db, enum guard_way how, struct byte
     return rv;
 }
 
-int guard_check_all(struct guard *guard, enum db db)
+/* From leaf to leaf through a database. With rows, these are checked as well. */
+static int check_leaves(struct guard *guard, enum db db, bool rows)
 {
     struct way way = {.guard = guard, .db = db, .tree = &guard->tree[db]};
     struct bytes none = {0};
-    if (!guard->has_tree[db]) {
-        return ERR_CORRUPT;
-    }
+    struct bytes key;
     if (way.tree->root == PAGES_NONE) {
         return 0;
     }
     int rv = descend(&way, none, -1, false);
-    while (rv == 0 && way.high.data != NULL) { /* From each leaf to the next. */
+    for (;;) {
+        uint32_t count = rv == 0 && rows ? page_count(&guard->pages, way.leaf) : 0;
+        for (uint32_t i = 0; rv == 0 && i < count; i++) {
+            rv = check_row(&way, i, &key);
+        }
+        if (rv != 0 || way.high.data == NULL) {
+            return rv;
+        }
         rv = descend(&way, way.high, 0, false);
     }
-    return rv;
+}
+
+int guard_check_all(struct guard *guard, enum db db)
+{
+    return guard->has_tree[db] ? check_leaves(guard, db, false) : ERR_CORRUPT;
+}
+
+/* A small file is checked as a whole: that is soon done, and saves looking at each way. */
+static bool is_small_and_whole(struct guard *guard)
+{
+    bool whole = guard->free_map != NULL && guard->pages.meta.last < LIMIT_KNOWN_PAGES;
+    for (int db = 0; db < DB_COUNT && whole; db++) {
+        whole = guard->has_tree[db] && check_leaves(guard, (enum db)db, true) == 0;
+    }
+    return whole;
 }
 
 int guard_get(struct guard *guard, enum db db, struct bytes key, struct guard_gaps *gaps,

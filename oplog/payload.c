@@ -138,7 +138,7 @@ int payload_encode(struct value *fields, struct salt_source *salts, struct buf *
         rv = ERR_TOO_LARGE;
     }
     if (rv == 0) { /* Depth, items and UTF-8 of the whole, as a reader will see it. */
-        rv = payload_check(bytes_of(out->data + start, out->len - start));
+        rv = mp_check(bytes_of(out->data + start, out->len - start));
     }
     if (rv != 0) {
         out->len = start;
@@ -415,7 +415,7 @@ int payload_fields_known(struct arena *arena, struct bytes payload, struct value
 {
     struct value sections;
     *out = value_map();
-    int rv = value_from_msgpack(arena, payload, &sections);
+    int rv = value_from_msgpack_known(arena, payload, &sections);
     if (rv != 0) {
         return rv;
     }
