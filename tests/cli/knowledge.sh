@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # knowledge.sh - evidence, entities, claims, episodes, actions, artifacts and rules by command: what
 # each makes, changes and refuses; and what two stores make of each other's.
-# (tests/unit/test_knowledge.c has ops that no command would sign.)
+# (tests/unit/test_claims.c has ops that no command would sign.)
 # shellcheck source=tests/cli/_lib.sh
 . "$(dirname "$0")/_lib.sh"
 
