@@ -159,6 +159,7 @@ static const struct flag job_list_flags[] = {
     {"state", FLAG_TEXT, "state", "S", "Pending, Claimed, Completed, Failed or Cancelled"},
     {"kind", FLAG_TEXT, "kind", "GLOB", "only such kinds; * is any letters"},
     {"overdue", FLAG_SWITCH, "overdue", "", "only those whose lease has ended"},
+    {"for", FLAG_TEXT, "for", "NODE", "only those that this node could claim now, by any route"},
     AS_OF_FLAG,
     {.name = NULL},
 };
@@ -794,10 +795,11 @@ const struct command commands[] = {
      .print = print_job_work},
     {.name = "job list",
      .summary = "List jobs, the oldest first.",
-     .usage = "job list [--state S] [--kind GLOB] [--overdue] [--as-of ID]",
+     .usage = "job list [--state S] [--kind GLOB] [--overdue] [--for NODE] [--as-of ID]",
      .flags = job_list_flags,
      .examples = "meshlog job list --state Pending --kind 'video.*'\n"
-                 "meshlog --json job list --overdue",
+                 "meshlog --json job list --overdue\n"
+                 "meshlog job list --for workstation",
      .needs_store = true,
      .run = run_job_list,
      .print = print_job_list},

@@ -24,6 +24,8 @@ struct asking {
     bool has_state;
     uint8_t state;
     bool overdue;
+    bool has_taker; /* Only jobs that this node could claim. */
+    struct op_author taker;
 };
 
 /* One job, as it was then. */
@@ -56,10 +58,24 @@ static int read_when(struct asking *asking)
 static int read_filter(struct asking *asking)
 {
     struct call *call = asking->call;
+    struct bytes taker;
+    struct ucan_key key;
     const struct value *state = value_get(call->request, "state");
     asking->has_pattern = value_get_text(call->request, "kind", &asking->pattern);
     (void)value_get_bool(call->request, "overdue", &asking->overdue);
     asking->has_state = state != NULL;
+    asking->has_taker = value_get_text(call->request, "for", &taker);
+    if (asking->has_taker && asking->has_as_of) {
+        return call_fail(call, ERR_USAGE,
+                         "--for asks what a node could claim now, not as of an op.");
+    }
+    if (asking->has_taker) {
+        int rv = request_node(call, asking->txn, taker, &key);
+        if (rv != 0) {
+            return rv;
+        }
+        memcpy(asking->taker.b, key.b, sizeof(asking->taker.b));
+    }
     if (state != NULL && (state->type != VALUE_TEXT ||
                           !state_status_parse(RECORD_JOB, state->bytes, &asking->state))) {
         return call_fail(call, ERR_USAGE,
@@ -68,7 +84,7 @@ static int read_filter(struct asking *asking)
     return 0;
 }
 
-static bool is_asked_for(const struct asking *asking, const struct found *job)
+static bool fits_filter(const struct asking *asking, const struct found *job)
 {
     struct work work = {.left = LIMIT_POLICY_WORK};
     struct bytes kind = bytes_of("", 0);
@@ -76,6 +92,15 @@ static bool is_asked_for(const struct asking *asking, const struct found *job)
     return (!asking->has_state || job->entry.state.status == asking->state) &&
            (!asking->overdue || job_is_overdue(&job->entry.state, asking->now_ms)) &&
            (!asking->has_pattern || glob_match(asking->pattern, kind, &work) == ANSWER_YES);
+}
+
+static int is_asked_for(const struct asking *asking, const struct found *job, bool *out)
+{
+    *out = fits_filter(asking, job);
+    return !*out || !asking->has_taker
+               ? 0
+               : job_is_free(asking->txn, asking->call->arena, &job->id, &job->entry.state,
+                             &job->fields, &asking->taker, asking->now_ms, out);
 }
 
 /* Views --------------------------------------------------------------------------------- */
@@ -223,6 +248,7 @@ static int list_one(const struct asking *asking, const struct op_id *id, uint64_
 {
     struct found job = {.id = *id};
     struct value response = value_map();
+    bool asked;
     arena_reset(asking->call->arena);
     int rv = job_entry(asking->txn, id, as_of(asking), &job.entry);
     if (rv == 0) {
@@ -233,8 +259,9 @@ static int list_one(const struct asking *asking, const struct op_id *id, uint64_
     if (rv != 0) {
         return fail_read(asking, rv);
     }
-    if (!is_asked_for(asking, &job)) {
-        return 0;
+    rv = is_asked_for(asking, &job, &asked);
+    if (rv != 0 || !asked) {
+        return rv == 0 ? 0 : fail_read(asking, rv);
     }
     *count += 1;
     return emit_job(asking, &job, &response);

@@ -246,6 +246,11 @@ schedule gpu.train
 refused_by routed_elsewhere 'a kind that another node has' job claim "$job"
 check 'it says whose it is' complained 'gpu.train are routed to phone'
 refused 'nor by kind of a route' 1 none 'can be claimed' job claim --kind 'gpu.*'
+run job list --kind 'gpu.*' --for phone
+check 'the node that has the route could claim it' printed "$job"
+run job list --kind 'gpu.*' --for laptop
+check 'no other could' same "$(cat "$work/out")" ''
+refused 'as of an op nobody claims' 2 usage '--for asks' job list --for phone --as-of "$job"
 both
 on_phone job claim --kind 'gpu.*'
 check 'there it is claimed' ended 0
