@@ -150,7 +150,7 @@ printf 'x\n' >"$work/bad.token"
 head -n 1 "$work/phone.token" >"$work/alone.token"
 tail -n 1 "$work/phone.token" >"$work/proof.token"
 { cat "$work/phone.token" && tail -n 1 "$work/phone.token"; } >"$work/twice.token"
-{ head -n 1 "$work/phone.token" | sed 's/^\(glhA..........\)./\1_/; y/_/A/' && tail -n 1 "$work/phone.token"; } >"$work/forged.token"
+{ head -n 1 "$work/phone.token" | sed 's/^\(glhA..........\)A/\1B/; t; s/^\(glhA..........\)./\1A/' && tail -n 1 "$work/phone.token"; } >"$work/forged.token"
 for ((i = 0; i < 9; i++)); do head -n 1 "$work/phone.token"; done >"$work/long.token"
 mint() { "$MESHLOG" ucan mint --aud "$did" --cmd / --out "$work/$1" "${@:2}" >/dev/null; }
 mint ended.token --key "$MESHLOG_STORE/root.key" --sub "$mesh" --exp 1500000000

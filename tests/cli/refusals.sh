@@ -36,8 +36,8 @@ run append CreateClaim --payload '{"text":"t"}'
 check 'with the key it goes on' ended 0
 
 # a full disk: no file may grow
-claims 20000 >"$work/lines"
-kib=$(($(stat -c %s "$MESHLOG_STORE/data.mdb") / 1024 + 3000))
+claims 40000 >"$work/lines"
+kib=$(($(stat -c %s "$MESHLOG_STORE/data.mdb") / 1024 + 8000))
 (ulimit -f "$kib" && "$MESHLOG" append --batch <"$work/lines" >"$work/out" 2>"$work/err")
 code=$? out='' err=$(cat "$work/err")
 check 'full disk: exit 1' ended 1
@@ -46,7 +46,7 @@ check 'full disk: says what was stored' complained 'on nothing was acknowledged'
 printed_ids=$(wc -l <"$work/out")
 run --json log
 check 'full disk: what was printed is there' test "$(wc -l <"$work/out")" -ge "$printed_ids"
-check 'full disk: something was refused' test "$printed_ids" -lt 20000
+check 'full disk: something was refused' test "$printed_ids" -lt 40000
 check 'full disk: something was taken' test "$printed_ids" -gt 0
 run verify
 check 'full disk: the store is whole' ended 0

@@ -9,9 +9,9 @@ rules_of() {
     sed -nE 's/^\| ([CXFJN][0-9]+) \|.*/\1/p' "$1"/*.md | sort
 }
 
-# cited_in FOLDER: the numbers in brackets in its files, each once.
+# cited_in FOLDER: the numbers in brackets in its files, each once; not in what others wrote.
 cited_in() {
-    grep -rIhoE '\[[CXFJN][0-9]+(, [CXFJN][0-9]+)*\]' "$1" | grep -oE '[CXFJN][0-9]+' | sort -u
+    grep -rIhoE --exclude-dir=node_modules '\[[CXFJN][0-9]+(, [CXFJN][0-9]+)*\]' "$1" | grep -oE '[CXFJN][0-9]+' | sort -u
 }
 
 # differences SPEC TESTS: what is not as it should be, a line each.

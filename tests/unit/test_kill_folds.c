@@ -34,10 +34,13 @@
 #endif
 #define CLAIMS 20000u
 #define BRANCHES 8u /* Claims that rest on one. */
-#define JOBS 1200u  /* In a batch: three ops each. */
-#define BATCHES 3u  /* In a store, then it is another one. */
+#define JOB_KILLS (KILLS / 4)
+#define JOBS (LIMIT_GROUP_OPS / 3 + 600) /* In a batch, of two commits: three ops each. */
+#define BATCHES 2u                       /* In a store, then it is another one. */
 #define REACH_LEAST_US 500u
 #define REACH_STEP 16u
+#define SPEECH_LOOK_US 500u /* Between two looks at what it says, … */
+#define SPEECH_LOOKS 40000u /* … and how many. */
 
 struct fixture {
     const char *dir;
@@ -121,16 +124,21 @@ static struct op_id id_of(uint32_t kind, struct arena *arena, struct value *fiel
 
 /* Killing ------------------------------------------------------------------------------- */
 
+static bool kill_now(pid_t pid)
+{
+    assert_int_equal(kill(pid, SIGKILL), 0);
+    int code = program_wait(pid);
+    assert_true(code == -SIGKILL || code == 0);
+    return code != 0;
+}
+
 /* Start it, kill it at a moment within reach of its start; true where it had not ended by then. */
 static bool start_and_kill(struct fixture *f, const char *const words[], const char *in,
                            uint64_t reach)
 {
     pid_t pid = program_start(words, in, f->said);
     usleep(rng_below(&f->rng, (uint32_t)reach));
-    assert_int_equal(kill(pid, SIGKILL), 0);
-    int code = program_wait(pid);
-    assert_true(code == -SIGKILL || code == 0);
-    return code != 0;
+    return kill_now(pid);
 }
 
 /* Most kills shall come while there is something to hit. */
@@ -146,6 +154,17 @@ static bool is_empty(const char *path)
 {
     struct stat st;
     return stat(path, &st) != 0 || st.st_size == 0;
+}
+
+/* The same, as soon as it has said anything, or after a while. */
+static bool start_and_kill_when_it_speaks(struct fixture *f, const char *const words[],
+                                          const char *in)
+{
+    pid_t pid = program_start(words, in, f->said);
+    for (unsigned i = 0; i < SPEECH_LOOKS && is_empty(f->said); i++) {
+        usleep(SPEECH_LOOK_US);
+    }
+    return kill_now(pid);
 }
 
 /* What is one commit ---------------------------------------------------------------------- */
@@ -313,19 +332,21 @@ static void jobs_are_killed(void **state)
     new_store(f);
     write_jobs(lines, 0);
     uint64_t reach = REACH_LEAST_US + program_run(words, lines, f->said);
-    for (unsigned cycle = 0; killed < KILLS; cycle++) {
-        assert_true(cycle < 10 * KILLS);
+    for (unsigned cycle = 0; killed < JOB_KILLS; cycle++) {
+        assert_true(cycle < 10 * JOB_KILLS);
         if (cycle % BATCHES == 0) {
             new_store(f);
         }
         write_jobs(lines, cycle);
-        bool was_killed = start_and_kill(f, words, lines, reach);
+        bool at_once = cycle % 2 == 0;
+        bool was_killed = at_once ? start_and_kill_when_it_speaks(f, words, lines)
+                                  : start_and_kill(f, words, lines, reach);
         unsigned count = check_jobs(f, cycle);
         assert_true(was_killed || count == 3 * JOBS);
         killed += was_killed;
         midway += count > 0 && count < 3 * JOBS;
         printed += count;
-        reach = adapt(reach, was_killed, count == 0);
+        reach = at_once ? reach : adapt(reach, was_killed, count == 0);
     }
     print_message("jobs: %u kills, %u of them midway, %u ids printed\n", killed, midway, printed);
     assert_true(midway > 0); /* Else the test has shown nothing. */
