@@ -877,9 +877,12 @@ const struct command commands[] = {
      .params = {"id"},
      .required = 1,
      .flags = tombstone_flags,
-     .notes = "With --erase the ops that made it are void on every device, and its content goes: "
-              "after seven\n"
-              "days by `meshlog compact`, or at once with `compact --final`.",
+     .notes =
+         "With --erase the ops that made it are void on every device, and its content goes: "
+         "after seven\n"
+         "days by `meshlog compact`, or at once with `compact --final`. What is erased never was "
+         "there:\nwhat rests on it was stale from the start, and what you confirmed since then "
+         "is a Fact on\nyour word alone. Reject that if it should fall too.",
      .examples = "meshlog evidence tombstone 01J9ZC4V5M\n"
                  "meshlog evidence tombstone 01J9ZC4V5M --erase",
      .needs_store = true,
