@@ -113,7 +113,7 @@ static int figure_append_sync(struct run *run, struct figure_result *out)
     if (rv != 0) {
         return rv;
     }
-    rv = appending_write(round.appending, run->ops, LIMIT_GROUP_OPS, &warm_up);
+    rv = appending_write(round.appending, run->ops, FILL_GROUP, &warm_up);
     if (rv == 0) {
         rv = measure_append_sync(&round, &warm_up);
     }

@@ -13,11 +13,27 @@
 #define FOLDER "raw"
 #define GETS_BETWEEN_LOOKS 256u
 
-/* As many as a store has; the first five take rows. */
-enum { LOG, ORDER, CHAINS, HEADS, AUTHORS, META, AUTHOR_KEYS, WAITING, ABANDONS, PARKED, DBS };
+#define KEYED_EVERY 5u /* Of the ops of the corpus, one in five makes a keyed record. */
 
-static const char *const names[DBS] = {"log",  "order",       "chains",  "heads",    "authors",
-                                       "meta", "author_keys", "waiting", "abandons", "parked"};
+/* As many as a store of the log has; the first six take rows. */
+enum {
+    LOG,
+    ORDER,
+    CHAINS,
+    HEADS,
+    AUTHORS,
+    MAKERS,
+    META,
+    AUTHOR_KEYS,
+    WAITING,
+    ABANDONS,
+    PARKED,
+    DBS
+};
+
+static const char *const names[DBS] = {"log",     "order",    "chains", "heads",
+                                       "authors", "makers",   "meta",   "author_keys",
+                                       "waiting", "abandons", "parked"};
 
 struct raw_db {
     struct path path;
@@ -48,6 +64,17 @@ static void make_key(struct raw_db *db, uint8_t *key, size_t number_len, size_t 
     }
 }
 
+/* Named after a hash, it comes anywhere. */
+static int put_maker(struct raw_db *db, MDB_txn *txn)
+{
+    uint8_t key[40];
+    uint8_t value[4] = {0};
+    for (size_t i = 0; i < sizeof(key); i += 8) {
+        be_put(key + i, 8, rng_next(&db->rng));
+    }
+    return put(db, txn, MAKERS, key, sizeof(key), value, sizeof(value));
+}
+
 /* The rows of one op: spec/store.md has their sizes. */
 static int put_op(struct raw_db *db, MDB_txn *txn, size_t log_len)
 {
@@ -59,6 +86,9 @@ static int put_op(struct raw_db *db, MDB_txn *txn, size_t log_len)
     int rv = put(db, txn, LOG, log, sizeof(log), db->log, log_len);
     if (rv == 0) {
         rv = put(db, txn, ORDER, order, sizeof(order), value, 10);
+    }
+    if (rv == 0 && db->rows % KEYED_EVERY == 0) {
+        rv = put_maker(db, txn);
     }
     db->rows++;
     return rv;
@@ -147,8 +177,7 @@ static int fill(struct raw_db *db, uint64_t rows)
     int rv = 0;
     while (db->rows < rows && rv == 0) {
         uint64_t left = rows - db->rows;
-        rv = commit_ops(db, left < LIMIT_GROUP_OPS ? left : LIMIT_GROUP_OPS,
-                        db->log_len - OP_SIG_BYTES);
+        rv = commit_ops(db, left < FILL_GROUP ? left : FILL_GROUP, db->log_len - OP_SIG_BYTES);
     }
     return rv;
 }

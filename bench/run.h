@@ -11,6 +11,10 @@
 
 #define BENCH_SEED 20250615u
 
+/* Ops in a commit, where a store is filled before single commits are measured. The lists of free
+ * pages that larger ones leave are written again with every small one. */
+#define FILL_GROUP 2048u
+
 /* The raw limits of the machine. X(name in the response) */
 #define RAW_TABLE(X)                                                                               \
     X(sign_per_s)                                                                                  \
