@@ -111,16 +111,6 @@ static int deliver(struct coming *coming, struct writer *writer, double *seconds
 
 /* Writing ------------------------------------------------------------------------------- */
 
-static int write_claim(struct desk *desk, uint64_t number)
-{
-    struct value fields = value_map();
-    struct arena *arena = desk_arena(desk);
-    struct bytes text = arena_format(arena, "what was read on page %llu",
-                                     (unsigned long long)number);
-    value_put(arena, &fields, "text", value_text_of(text));
-    return desk_write(desk, KIND_CreateClaim, &fields);
-}
-
 /* Claims of a writer, and their ids. */
 static int write_claims(struct writer *writer, uint32_t count)
 {
@@ -128,7 +118,7 @@ static int write_claims(struct writer *writer, uint32_t count)
     for (uint32_t done = 0; done < count && rv == 0;) {
         uint32_t group = count - done < LIMIT_GROUP_OPS ? count - done : LIMIT_GROUP_OPS;
         for (uint32_t i = 0; i < group && rv == 0; i++) {
-            rv = write_claim(writer->desk, done + i);
+            rv = desk_write_claim(writer->desk, done + i, NULL);
         }
         if (rv == 0) {
             rv = desk_flush(writer->desk);
@@ -166,7 +156,7 @@ static int write_rest(struct coming *coming, uint64_t ops)
     uint64_t changes = (uint64_t)2 * CHANGES * coming->claims;
     int rv = 0;
     for (uint64_t i = changes; i < ops && rv == 0; i++) {
-        rv = write_claim(desk, i);
+        rv = desk_write_claim(desk, i, NULL);
     }
     for (uint32_t change = 0; change < CHANGES && rv == 0; change++) {
         coming->confidence += CONFIDENCE_STEP;

@@ -8,6 +8,7 @@
 #include "bench/drafts.h"
 #include "bench/folder.h"
 #include "oplog/append.h"
+#include "oplog/kinds.h"
 #include "oplog/payload.h"
 
 #define OP_MS 10u
@@ -197,4 +198,20 @@ int desk_flush(struct desk *desk)
     buf_clear(&desk->payloads);
     arena_reset(&desk->arena);
     return rv;
+}
+
+int desk_write_claim(struct desk *desk, uint64_t number, const struct op_id *support)
+{
+    struct value fields = value_map();
+    struct value supports = value_array();
+    struct arena *arena = &desk->arena;
+    struct bytes text = arena_format(arena, "what was read on page %llu",
+                                     (unsigned long long)number);
+    value_put(arena, &fields, "text", value_text_of(text));
+    if (support != NULL) {
+        value_push(arena, &supports,
+                   value_bytes(arena_copy(arena, bytes_of(support->b, sizeof(support->b)))));
+        value_put(arena, &fields, "supports", supports);
+    }
+    return desk_write(desk, KIND_CreateClaim, &fields);
 }

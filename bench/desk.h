@@ -27,6 +27,11 @@ uint64_t desk_now(const struct desk *desk);
  * desk_flush. Fields may lie in the desk's arena, which is reset with each group. */
 int desk_write(struct desk *desk, uint32_t kind, struct value *fields) ERR_MUST_CHECK;
 int desk_flush(struct desk *desk) ERR_MUST_CHECK;
+
+/* A claim with a text of its own by its number, resting on a record unless that is NULL. */
+int desk_write_claim(struct desk *desk, uint64_t number,
+                     const struct op_id *support) ERR_MUST_CHECK;
+
 struct arena *desk_arena(struct desk *desk);
 
 /* The id of an op of the last group that was committed; from the end: 0 is the last one. */

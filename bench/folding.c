@@ -181,22 +181,6 @@ static int write_evidence(struct desk *desk, struct op_id *id)
     return rv;
 }
 
-static int write_claim(struct desk *desk, uint64_t number, const struct op_id *support)
-{
-    struct value fields = value_map();
-    struct value supports = value_array();
-    struct arena *arena = desk_arena(desk);
-    struct bytes text = arena_format(arena, "what was read on page %llu",
-                                     (unsigned long long)number);
-    value_put(arena, &fields, "text", value_text_of(text));
-    if (support != NULL) {
-        value_push(arena, &supports,
-                   value_bytes(arena_copy(arena, bytes_of(support->b, sizeof(support->b)))));
-        value_put(arena, &fields, "supports", supports);
-    }
-    return desk_write(desk, KIND_CreateClaim, &fields);
-}
-
 static int check_fallen(struct desk *desk, const struct op_id *claim)
 {
     struct txn *txn;
@@ -218,7 +202,7 @@ int falling_fall(struct falling *falling, uint64_t claims, double *seconds)
     struct op_id last = {{0}};
     int rv = write_evidence(desk, &evidence);
     for (uint64_t i = 0; i < claims && rv == 0; i++) {
-        rv = write_claim(desk, falling->texts++, &evidence);
+        rv = desk_write_claim(desk, falling->texts++, &evidence);
     }
     if (rv == 0) {
         rv = desk_flush(desk);
